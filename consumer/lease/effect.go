@@ -1,0 +1,56 @@
+package lease
+
+// Outcome is the result of a request.
+type Outcome uint8
+
+// The outcomes of Receive, Delete, Visibility and Purge.
+const (
+	// Done: the request took effect (or, for a Delete, had nothing left to do; for
+	// a Receive, possibly without messages).
+	Done Outcome = iota + 1
+	// Expired: FIFO only; the handle's lease has ended.
+	Expired
+	// NotInFlight: the message is there but not leased, or leased by a later
+	// receive than the handle's.
+	NotInFlight
+	// Gone: the message was deleted, purged, moved or expired, or never existed.
+	Gone
+	// TooLong: the visibility would end more than 12 hours after the receive.
+	TooLong
+	// OverLimit: MaxInFlight messages are leased; short polls of standard queues only.
+	OverLimit
+)
+
+// EffectKind says what an Effect wants done.
+type EffectKind uint8
+
+// The effects of a Step.
+const (
+	// Answer ends Request with Outcome and, for a Receive, with Deliveries. It may
+	// leave the process only after the journal holds the ops returned with it and
+	// before it.
+	Answer EffectKind = iota + 1
+	// Move asks for the dead-letter move Sequence of message Offset. The shell
+	// may start it once the op that came with it is durable.
+	Move
+)
+
+// Effect is one thing the shell must do. Deliveries is valid until the next Step.
+type Effect struct {
+	Kind       EffectKind
+	Request    uint64
+	Outcome    Outcome
+	Deliveries []Delivery
+	Offset     int64
+	Sequence   uint64
+}
+
+// Delivery is one message handed out by a Receive.
+type Delivery struct {
+	Offset int64
+	// Receives counts the hand-outs of this message, this one included.
+	Receives uint32
+	// FirstReceived and Deadline are ms since the epoch.
+	FirstReceived int64
+	Deadline      int64
+}

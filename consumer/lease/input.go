@@ -1,0 +1,88 @@
+package lease
+
+// Hash is 16 bytes that stand for a message group, a deduplication id or a
+// receive attempt. The zero Hash means "none".
+type Hash [16]byte
+
+// Kind says what an Input asks for.
+type Kind uint8
+
+// The inputs of a Machine.
+const (
+	// Load brings one message of the log: Message. Messages come in offset order.
+	Load Kind = iota + 1
+	// Gap says that the offsets from the cursor up to Upto do not exist (any
+	// more): they count as deleted.
+	Gap
+	// Receive asks for up to Max messages for Visibility ms. Without a ready
+	// message it waits until WaitUntil (ms; not after now = answer at once).
+	Receive
+	// Cancel takes back the waiting Receive Request. It is answered no more.
+	Cancel
+	// Delete removes the message Offset, received for the Attempt-th time.
+	Delete
+	// Visibility hides the leased message Offset until now+Visibility ms; 0 gives
+	// it back.
+	Visibility
+	// Purge removes every message below Upto, loaded or not.
+	Purge
+	// Tick ends what is due (leases, delays, waits, retention) and serves the
+	// waiting receives. The other inputs only change state, Receive excepted.
+	Tick
+	// Moved reports that the dead-letter moves numbered up to Sequence are durable
+	// in their target.
+	Moved
+	// Unmovable gives the message Offset of a dead-letter move back, because its
+	// target refuses it: the message stays with this queue.
+	Unmovable
+)
+
+// Input is one step's cause. Only the fields its Kind names are read.
+type Input struct {
+	Kind Kind
+	// Request is the caller's name for a Receive, Delete, Visibility or Purge. It
+	// comes back in the effect that answers it, and names the receive to Cancel.
+	Request    uint64
+	Offset     int64
+	Upto       int64
+	Message    Message
+	Max        int
+	Visibility int64 // ms
+	WaitUntil  int64 // ms since the epoch
+	Attempt    uint32
+	Sequence   uint64
+}
+
+// Message is what the machine needs to know of a message of the log.
+type Message struct {
+	Offset int64
+	// WriteTime is when the log accepted it, ms since the epoch. Delays, retention
+	// and deduplication count from it.
+	WriteTime int64
+	// SentTime is the SQS enqueue time, ms; it differs from WriteTime on moved
+	// messages only, and retention counts from it. 0 = WriteTime.
+	SentTime int64
+	// Delay in ms, -1 = the queue's.
+	Delay int64
+	Group Hash
+	// Deduplication is the hash of the deduplication id (and of the group, where
+	// the queue's scope is the group); FIFO queues only.
+	Deduplication Hash
+}
+
+// Config holds the queue attributes that matter to the machine.
+type Config struct {
+	FIFO bool
+	// Delay of messages that bring none, ms.
+	Delay int64
+	// Retention after SentTime, ms. 0 = for ever.
+	Retention int64
+	// MaxReceives is maxReceiveCount of the redrive policy; 0 = no policy.
+	MaxReceives uint32
+	// MaxInFlight is how many messages may be leased at once; default 120,000.
+	MaxInFlight int
+	// Window is how many undeleted messages may be loaded; default 120,000.
+	Window int
+	// DeduplicationWindow in ms; default 300,000.
+	DeduplicationWindow int64
+}

@@ -1,0 +1,34 @@
+package lease
+
+// OpKind says what an Op records. The numbers are part of the journal's format.
+type OpKind uint8
+
+// The ops of a partition's journal.
+const (
+	// OpLease: the messages [Offset, Offset+Count) were handed out at Time, until
+	// Deadline; each counts one more receive.
+	OpLease OpKind = 1
+	// OpDelete: the messages [Offset, Offset+Count) are gone.
+	OpDelete OpKind = 2
+	// OpVisible: the lease of Offset ends at Deadline; Deadline 0 = it has ended.
+	OpVisible OpKind = 3
+	// OpMove: Offset waits for its dead-letter move Sequence.
+	OpMove OpKind = 4
+	// OpMoved: the moves up to Sequence are done; their messages are gone.
+	OpMoved OpKind = 5
+	// OpPurge: everything below Offset is gone.
+	OpPurge OpKind = 6
+	// OpUnmoved: the move of Offset was given up; the message is back.
+	OpUnmoved OpKind = 7
+)
+
+// Op is one durable change of state. Ops are idempotent in order: a journal
+// replayed from a snapshot gives the state that wrote it.
+type Op struct {
+	Kind     OpKind
+	Offset   int64
+	Count    int64
+	Time     int64 // ms since the epoch
+	Deadline int64 // ms since the epoch
+	Sequence uint64
+}
