@@ -16,9 +16,7 @@ type setting struct {
 	value    reflect.Value
 }
 
-// env is the variable that sets it.
-func (s setting) env() string { return envName(s.name) }
-
+// envName is the variable that sets a flag.
 func envName(flag string) string {
 	return "SQSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
