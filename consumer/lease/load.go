@@ -1,0 +1,133 @@
+package lease
+
+import "fmt"
+
+// load takes the next message of the log into the window. A message below the
+// cursor is known already; only its deduplication id may be news.
+func (m *Machine) load(msg Message) {
+	if msg.Offset > m.cursor {
+		panic(fmt.Sprintf("lease: load of offset %d at cursor %d without a gap", msg.Offset, m.cursor))
+	}
+	if msg.Offset < m.cursor {
+		m.Seen(msg.Deduplication, msg.WriteTime, msg.Offset)
+		return
+	}
+	n := m.ahead.take(msg.Offset)
+	// A message with a journaled state was deliverable once, so it is no duplicate
+	// whatever the index can tell by now.
+	if m.duplicate(msg) && n == 0 {
+		m.emit(Op{Kind: OpDelete, Offset: msg.Offset, Count: 1})
+		m.skip(msg.Offset + 1)
+		return
+	}
+	sent := msg.SentTime
+	if sent == 0 {
+		sent = msg.WriteTime
+	}
+	sent = min(max(sent, 0), maxTime)
+	if m.expired(sent) && (n == 0 || m.nodes.nodes[n].status != moving) {
+		if n != 0 {
+			m.nodes.release(n)
+		}
+		m.skip(msg.Offset + 1)
+		return
+	}
+	m.enter(msg, sent, n)
+	m.skip(msg.Offset + 1)
+}
+
+// enter makes the record of a message that is alive; n is its journaled state.
+func (m *Machine) enter(msg Message, sent int64, n uint32) {
+	ref := m.window.add(msg.Offset)
+	r := m.window.at(ref)
+	r.time = uint64(sent) << 8
+	s := visible
+	if n != 0 {
+		x := &m.nodes.nodes[n]
+		x.ref = ref
+		r.node = n
+		if s = x.status; s != moving && x.at <= m.now {
+			s = visible
+		}
+	} else if due := m.due(msg); due > m.now {
+		s = delayed
+		m.nodes.nodes[m.ensure(ref)].at = due
+	}
+	r.time |= uint64(s)
+	m.counts[s]++
+	if m.cfg.FIFO && s != moving {
+		m.link(m.groups.get(msg.Group), ref)
+	}
+	if m.cfg.FIFO && sent != msg.WriteTime && n == 0 {
+		x := &m.nodes.nodes[m.ensure(ref)]
+		x.first, x.flags = msg.WriteTime, x.flags|nodeMoved
+	}
+	switch s {
+	case visible:
+		m.offer(ref)
+	case moving:
+		// If the move is given up, the message returns to its group.
+		if m.cfg.FIFO {
+			m.moves.loaded(m.nodes.nodes[n].at, ref, msg.Group)
+		} else {
+			m.moves.loaded(m.nodes.nodes[n].at, ref, Hash{})
+		}
+	case leased, delayed, held, statuses:
+		m.wheel.add(&m.nodes, r.node)
+		if m.cfg.FIFO {
+			m.settle(r.group)
+		}
+	}
+}
+
+// due is when a message without receives may first be handed out.
+func (m *Machine) due(msg Message) int64 {
+	delay := msg.Delay
+	if m.cfg.FIFO || delay < 0 {
+		delay = m.cfg.Delay
+	}
+	return min(msg.WriteTime+delay, maxTime)
+}
+
+// duplicate applies the deduplication rule to the next message: the first of an
+// id counts, and for the window after it no other does.
+func (m *Machine) duplicate(msg Message) bool {
+	if !m.cfg.FIFO || msg.Deduplication == (Hash{}) {
+		return false
+	}
+	return !m.note(msg.Deduplication, msg.WriteTime, msg.Offset)
+}
+
+// Seen feeds the deduplication id of a message below the cursor, in offset
+// order with the others. After a restart the shell gives it the part of the log
+// that the deduplication window covers.
+func (m *Machine) Seen(h Hash, writeTime, offset int64) {
+	if m.cfg.FIFO && h != (Hash{}) {
+		m.note(h, writeTime, offset)
+	}
+}
+
+// note tells whether the message is the first of its id, and remembers it then.
+// A purge forgets the ids of what it removed.
+func (m *Machine) note(h Hash, writeTime, offset int64) bool {
+	if offset < m.purged {
+		return true
+	}
+	_, first, ok := m.seen.Lookup(h, writeTime)
+	if ok && first != offset && first >= m.purged {
+		return false
+	}
+	if !m.seen.Add(h, writeTime, 0, offset) {
+		m.unchecked++
+	}
+	return true
+}
+
+// gap passes over offsets the log does not have.
+func (m *Machine) gap(upto int64) {
+	if upto <= m.cursor {
+		return
+	}
+	m.ahead.drop(m, m.cursor, upto)
+	m.skip(upto)
+}

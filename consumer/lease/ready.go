@@ -1,0 +1,16 @@
+package lease
+
+// Ready says that a Receive would be answered with messages now, or that trying
+// will at least remove one that cannot be delivered.
+func (m *Machine) Ready() bool {
+	if m.inFlight() >= m.cfg.MaxInFlight {
+		return false
+	}
+	if m.cfg.FIFO {
+		return m.groups.ready > 0
+	}
+	return m.counts[visible] > 0
+}
+
+// PurgeMark is the offset below which the last purge removed everything.
+func (m *Machine) PurgeMark() int64 { return m.purged }

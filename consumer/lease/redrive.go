@@ -1,0 +1,188 @@
+package lease
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxMovesPerStep bounds the dead-letter moves one step starts, so that a queue
+// full of failing messages does not make one huge journal record. NextTimer
+// asks for the next step at once.
+const maxMovesPerStep = 256
+
+// move is one message on its way to the dead-letter queue.
+type move struct {
+	sequence uint64
+	offset   int64 // -1 = done or given up
+	ref      uint32
+	group    Hash
+}
+
+// moves holds the moves that are not done, by sequence. The target takes a
+// sequence only above those it has, so they are announced in order: a move that
+// waits for its message to be loaded holds back those behind it.
+type moves struct {
+	queue     []move
+	head      int    // queue[head:] are not over, the first one surely
+	announced int    // queue[:announced] were announced, or are over
+	next      uint64 // sequence of the next move; the first is 1
+}
+
+func newMoves() moves { return moves{next: 1} }
+
+// find gives the place of a move in the queue.
+func (s *moves) find(sequence uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.queue, sequence, func(v move, n uint64) int {
+		return cmp.Compare(v.sequence, n)
+	})
+}
+
+// first gives the move with the lowest sequence that is not over.
+func (s *moves) first() (move, bool) {
+	if s.head == len(s.queue) {
+		return move{}, false
+	}
+	return s.queue[s.head], true
+}
+
+// begin queues the next move and returns its sequence.
+func (s *moves) begin(v move) uint64 {
+	v.sequence = s.next
+	s.next++
+	s.queue = append(s.queue, v)
+	return v.sequence
+}
+
+// loaded gives a journaled move its message.
+func (s *moves) loaded(sequence int64, ref uint32, group Hash) {
+	if i, ok := s.find(uint64(sequence)); ok {
+		s.queue[i].ref, s.queue[i].group = ref, group
+	}
+}
+
+// end marks a move as over, and drops those over at the front now and then.
+func (s *moves) end(sequence int64) {
+	if i, ok := s.find(uint64(sequence)); ok {
+		s.queue[i].offset, s.queue[i].ref = -1, 0
+	}
+	for s.head < len(s.queue) && s.queue[s.head].offset < 0 {
+		s.head++
+	}
+	if s.head > len(s.queue)/2 {
+		s.queue = slices.Delete(s.queue, 0, s.head)
+		s.announced = max(0, s.announced-s.head)
+		s.head = 0
+	}
+}
+
+func (s *moves) unannounced() bool { return s.announced < len(s.queue) }
+
+// offsets gives the offsets in [from, to) that are on the move, sorted.
+func (s *moves) offsets(from, to int64) []int64 {
+	var out []int64
+	for _, v := range s.queue {
+		if v.offset >= from && v.offset < to {
+			out = append(out, v.offset)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// startMove sends a visible message to the dead-letter queue. Its group goes on
+// without it.
+func (m *Machine) startMove(ref uint32) {
+	r := m.window.at(ref)
+	offset := m.window.offset(ref)
+	v := move{offset: offset, ref: ref}
+	if m.cfg.FIFO {
+		v.group = m.groups.all[r.group].hash
+	}
+	m.detach(r.node)
+	m.window.clearFresh(ref)
+	m.setStatus(r, moving)
+	if m.cfg.FIFO {
+		m.unlink(ref)
+		m.settle(r.group)
+	}
+	m.budget--
+	sequence := m.moves.begin(v)
+	m.nodes.nodes[r.node].at = int64(sequence)
+	m.emit(Op{Kind: OpMove, Offset: offset, Sequence: sequence})
+}
+
+// announce asks for the moves that may start.
+func (m *Machine) announce() {
+	s := &m.moves
+	for ; s.announced < len(s.queue); s.announced++ {
+		v := s.queue[s.announced]
+		if v.offset < 0 {
+			continue
+		}
+		if v.ref == 0 {
+			return
+		}
+		m.effects = append(m.effects, Effect{Kind: Move, Offset: v.offset, Sequence: v.sequence})
+	}
+}
+
+// moved ends the moves up to sequence.
+func (m *Machine) moved(sequence uint64) {
+	if v, ok := m.moves.first(); !ok || v.sequence > sequence {
+		return
+	}
+	sequence = min(sequence, m.moves.next-1)
+	m.emit(Op{Kind: OpMoved, Sequence: sequence})
+	m.finishMoves(sequence)
+}
+
+func (m *Machine) finishMoves(sequence uint64) {
+	for v, ok := m.moves.first(); ok && v.sequence <= sequence; v, ok = m.moves.first() {
+		m.moves.end(int64(v.sequence))
+		if v.ref != 0 {
+			m.remove(v.ref)
+		} else {
+			m.ahead.kill(m, v.offset, v.offset+1)
+		}
+	}
+	m.skip(m.cursor)
+}
+
+// unmovable takes a message back whose move was given up. It stays invisible
+// for ms; then the next receive hands it out, whatever its count.
+func (m *Machine) unmovable(offset, ms int64) {
+	n, s, ref := m.lookup(offset)
+	if s != moving {
+		return
+	}
+	x := &m.nodes.nodes[n]
+	if offset < m.purged {
+		m.emit(Op{Kind: OpDelete, Offset: offset, Count: 1})
+		m.moves.end(x.at)
+		if ref != 0 {
+			m.remove(ref)
+			return
+		}
+		m.ahead.kill(m, offset, offset+1)
+		m.skip(m.cursor)
+		return
+	}
+	deadline := min(m.now+max(ms, 0), maxTime)
+	m.emit(Op{Kind: OpUnmoved, Offset: offset, Deadline: deadline})
+	i, _ := m.moves.find(uint64(x.at))
+	group := m.moves.queue[i].group
+	m.moves.end(x.at)
+	x.at, x.status = deadline, held
+	x.flags |= nodeForced
+	if ref == 0 {
+		return
+	}
+	r := m.window.at(ref)
+	m.window.unpass(ref)
+	m.setStatus(r, held)
+	if m.cfg.FIFO {
+		m.link(m.groups.get(group), ref)
+		m.settle(r.group)
+	}
+	m.wheel.add(&m.nodes, n) // a time that is over fires in the next step
+}

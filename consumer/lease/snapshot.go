@@ -1,0 +1,146 @@
+package lease
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// snapshotVersion is the first byte of a snapshot. FORMAT.md draws the rest.
+const snapshotVersion = 1
+
+// The classes of a state in a snapshot, its lowest two bits.
+const (
+	classLease = 0 // received; leased until its deadline or not at all
+	classHeld  = 1
+	classMove  = 2
+
+	classBits  = 3
+	classMask  = 3
+	forcedFlag = 4
+)
+
+// state is one entry of a snapshot: the messages [offset, offset+count).
+type state struct {
+	offset   int64
+	count    int64
+	class    uint64
+	forced   bool
+	receives uint16
+	first    int64
+	last     int64
+	at       int64 // deadline, 0 = given back; for a move its sequence
+}
+
+// Snapshot appends to dst what a later Restore needs: all that Step and Apply
+// brought about and the log does not determine. It holds for the ops taken
+// and not yet taken alike.
+func (m *Machine) Snapshot(dst []byte) []byte {
+	start := len(dst)
+	base := m.CommitOffset()
+	dst = append(dst, snapshotVersion)
+	dst = binary.AppendUvarint(dst, uint64(base))
+	dst = binary.AppendUvarint(dst, uint64(m.purged))
+	dst = binary.AppendUvarint(dst, m.moves.next)
+
+	runs := m.deadRuns()
+	dst = binary.AppendUvarint(dst, uint64(len(runs)))
+	end := base
+	for _, r := range runs {
+		dst = binary.AppendUvarint(dst, uint64(r.from-end))
+		dst = binary.AppendUvarint(dst, uint64(r.to-r.from))
+		end = r.to
+	}
+
+	states := m.states()
+	dst = binary.AppendUvarint(dst, uint64(len(states)))
+	end = base
+	var first int64
+	for _, s := range states {
+		dst = s.append(dst, end, first)
+		end, first = s.offset+s.count, s.first
+	}
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable()))
+}
+
+func crcTable() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+func (s *state) append(dst []byte, end, first int64) []byte {
+	head := uint64(s.count)<<classBits | s.class
+	if s.forced {
+		head |= forcedFlag
+	}
+	dst = binary.AppendUvarint(dst, uint64(s.offset-end))
+	dst = binary.AppendUvarint(dst, head)
+	dst = binary.AppendUvarint(dst, uint64(s.receives))
+	dst = binary.AppendVarint(dst, s.first-first)
+	dst = binary.AppendVarint(dst, s.last-s.first)
+	switch {
+	case s.class == classMove:
+		return binary.AppendUvarint(dst, uint64(s.at))
+	case s.at == 0:
+		return binary.AppendUvarint(dst, 0)
+	}
+	return binary.AppendUvarint(dst, zigzag(s.at-s.last)+1)
+}
+
+func zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
+
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+// deadRuns gives the runs of gone messages from the commit offset on.
+func (m *Machine) deadRuns() []span {
+	var runs []span
+	end := m.CommitOffset()
+	m.window.each(func(offset int64, _ uint32) {
+		if offset > end {
+			runs = append(runs, span{end, offset})
+		}
+		end = offset + 1
+	})
+	if m.cursor > end {
+		runs = append(runs, span{end, m.cursor})
+	}
+	m.ahead.dead.each(m.cursor, func(from, to int64) { runs = append(runs, span{from, to}) })
+	return runs
+}
+
+// states gives the journaled states in offset order, equal neighbours as one.
+func (m *Machine) states() []state {
+	var states []state
+	put := func(offset int64, s status, x *node) {
+		next := state{offset: offset, count: 1, receives: x.receives, first: x.first, last: x.last, at: x.at}
+		next.forced = x.flags&nodeForced != 0
+		switch s {
+		case moving:
+			next.class = classMove
+		case held:
+			next.class = classHeld
+		case visible, leased, delayed, statuses:
+		}
+		if n := len(states); n > 0 && states[n-1].continues(next) {
+			states[n-1].count++
+			return
+		}
+		states = append(states, next)
+	}
+	m.window.each(func(offset int64, ref uint32) {
+		r := m.window.at(ref)
+		if r.node == 0 {
+			return
+		}
+		if x := &m.nodes.nodes[r.node]; x.receives > 0 || r.status() == moving {
+			put(offset, r.status(), x)
+		}
+	})
+	for _, offset := range sortedKeys(m.ahead.states) {
+		x := &m.nodes.nodes[m.ahead.states[offset]]
+		put(offset, x.status, x)
+	}
+	return states
+}
+
+// continues says that next extends the run s.
+func (s *state) continues(next state) bool {
+	next.offset, next.count = s.offset, s.count+(next.offset-s.offset-s.count)
+	return s.class != classMove && *s == next
+}

@@ -1,0 +1,254 @@
+package lease_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"sqsgate/consumer/lease"
+)
+
+// TestStories runs the scripts of testdata. Each command prints the effects and
+// ops it caused. `now=` sets the clock from that command on.
+func TestStories(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		s := &story{}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			return s.run(t, d)
+		})
+	})
+}
+
+type story struct {
+	m    *lease.Machine
+	cfg  lease.Config
+	now  int64
+	log  []lease.Message // everything loaded
+	ops  []lease.Op      // everything emitted: the journal
+	snap []byte
+	tail int // ops before the snapshot
+	out  strings.Builder
+}
+
+func (s *story) run(t *testing.T, d *datadriven.TestData) string {
+	s.out.Reset()
+	if d.HasArg("now") {
+		s.now = s.int(t, d, "now", 0)
+	}
+	in := lease.Input{}
+	switch d.Cmd {
+	case "new":
+		*s = story{now: s.now}
+		s.cfg = s.config(t, d)
+		s.m = lease.New(s.cfg)
+		return ""
+	case "configure":
+		s.cfg = s.config(t, d)
+		s.m.Configure(s.now, s.cfg)
+		return ""
+	case "load":
+		from, to := s.offsets(t, d.CmdArgs[0].Key)
+		for o := from; o <= to; o++ {
+			msg := s.message(t, d, o)
+			s.log = append(s.log, msg)
+			s.step(lease.Input{Kind: lease.Load, Message: msg})
+		}
+		return s.end()
+	case "seen":
+		s.m.Seen(hash(s.str(t, d, "d")), s.int(t, d, "write", s.now), s.pos(t, d, 0))
+		return ""
+	case "state":
+		c := s.m.Counts()
+		fmt.Fprintf(&s.out, "visible=%d inflight=%d delayed=%d moving=%d cursor=%d commit=%d want=%d",
+			c.Visible, c.InFlight, c.Delayed, c.Moving, s.m.Cursor(), s.m.CommitOffset(), s.m.Want())
+		if at, ok := s.m.NextTimer(); ok {
+			fmt.Fprintf(&s.out, " timer=%d", at)
+		}
+		return s.out.String() + "\n"
+	case "snapshot":
+		s.snap, s.tail = s.m.Snapshot(nil), len(s.ops)
+		return ""
+	case "restart":
+		return s.restart(t)
+	case "gap":
+		in = lease.Input{Kind: lease.Gap, Upto: s.pos(t, d, 0)}
+	case "receive":
+		in = lease.Input{
+			Kind: lease.Receive, Request: uint64(s.pos(t, d, 0)), Max: int(s.int(t, d, "max", 1)),
+			Visibility: s.int(t, d, "vis", 30_000), WaitUntil: s.int(t, d, "until", 0),
+		}
+	case "cancel":
+		in = lease.Input{Kind: lease.Cancel, Request: uint64(s.pos(t, d, 0))}
+	case "delete":
+		in = lease.Input{Kind: lease.Delete, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1))}
+	case "visibility":
+		in = lease.Input{
+			Kind: lease.Visibility, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1)),
+			Visibility: s.pos(t, d, 2),
+		}
+	case "purge":
+		in = lease.Input{Kind: lease.Purge, Upto: s.pos(t, d, 0)}
+	case "tick":
+		in = lease.Input{Kind: lease.Tick}
+	case "moved":
+		in = lease.Input{Kind: lease.Moved, Sequence: uint64(s.pos(t, d, 0))}
+	case "unmovable":
+		in = lease.Input{Kind: lease.Unmovable, Offset: s.pos(t, d, 0), Visibility: s.pos(t, d, 1)}
+	default:
+		t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	}
+	s.step(in)
+	return s.end()
+}
+
+// restart replaces the machine by one that is made from the last snapshot, or
+// nothing, the ops after it, and the log.
+func (s *story) restart(t *testing.T) string {
+	s.m = lease.New(s.cfg)
+	if s.snap != nil {
+		if err := s.m.Restore(s.snap); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, op := range s.ops[s.tail:] {
+		if err := s.m.Apply(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.m.Replayed(s.now)
+	fmt.Fprintf(&s.out, "cursor=%d\n", s.m.Cursor())
+	for _, msg := range s.log {
+		if msg.Offset > s.m.Cursor() {
+			s.step(lease.Input{Kind: lease.Gap, Upto: msg.Offset})
+		}
+		s.step(lease.Input{Kind: lease.Load, Message: msg})
+	}
+	return s.end()
+}
+
+func (s *story) step(in lease.Input) {
+	for _, e := range s.m.Step(s.now, in) {
+		switch e.Kind {
+		case lease.Move:
+			fmt.Fprintf(&s.out, "move %d sequence %d\n", e.Offset, e.Sequence)
+		case lease.Answer:
+			fmt.Fprintf(&s.out, "answer %d %s", e.Request, outcome(e.Outcome))
+			for _, d := range e.Deliveries {
+				fmt.Fprintf(&s.out, " %d(receives=%d first=%d until=%d)", d.Offset, d.Receives, d.FirstReceived, d.Deadline)
+			}
+			s.out.WriteByte('\n')
+		}
+	}
+}
+
+func (s *story) end() string {
+	start := len(s.ops)
+	s.ops = s.m.TakeOps(s.ops)
+	for _, op := range s.ops[start:] {
+		switch op.Kind {
+		case lease.OpLease:
+			fmt.Fprintf(&s.out, "op lease %d+%d %d..%d\n", op.Offset, op.Count, op.Time, op.Deadline)
+		case lease.OpDelete:
+			fmt.Fprintf(&s.out, "op delete %d+%d\n", op.Offset, op.Count)
+		case lease.OpVisible:
+			fmt.Fprintf(&s.out, "op visible %d until %d\n", op.Offset, op.Deadline)
+		case lease.OpMove:
+			fmt.Fprintf(&s.out, "op move %d sequence %d\n", op.Offset, op.Sequence)
+		case lease.OpMoved:
+			fmt.Fprintf(&s.out, "op moved upto %d\n", op.Sequence)
+		case lease.OpPurge:
+			fmt.Fprintf(&s.out, "op purge %d\n", op.Offset)
+		case lease.OpUnmoved:
+			fmt.Fprintf(&s.out, "op unmoved %d until %d\n", op.Offset, op.Deadline)
+		}
+	}
+	return s.out.String()
+}
+
+func (s *story) config(t *testing.T, d *datadriven.TestData) lease.Config {
+	return lease.Config{
+		FIFO:        d.HasArg("fifo") || (s.m != nil && s.cfg.FIFO),
+		Delay:       s.int(t, d, "delay", 0),
+		Retention:   s.int(t, d, "retention", 0),
+		MaxReceives: uint32(s.int(t, d, "max-receives", 0)),
+		MaxInFlight: int(s.int(t, d, "max-in-flight", 0)),
+		Window:      int(s.int(t, d, "window", 0)),
+	}
+}
+
+func (s *story) message(t *testing.T, d *datadriven.TestData, offset int64) lease.Message {
+	return lease.Message{
+		Offset:        offset,
+		WriteTime:     s.int(t, d, "write", s.now),
+		SentTime:      s.int(t, d, "sent", 0),
+		Delay:         s.int(t, d, "delay", -1),
+		Group:         hash(s.str(t, d, "g")),
+		Deduplication: hash(s.str(t, d, "d")),
+	}
+}
+
+// offsets reads "3" or "3-7".
+func (s *story) offsets(t *testing.T, arg string) (from, to int64) {
+	a, b, ok := strings.Cut(arg, "-")
+	if !ok {
+		b = a
+	}
+	from, err := strconv.ParseInt(a, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to, err = strconv.ParseInt(b, 10, 64); err != nil {
+		t.Fatal(err)
+	}
+	return from, to
+}
+
+func (s *story) pos(t *testing.T, d *datadriven.TestData, i int) int64 {
+	if i >= len(d.CmdArgs) {
+		t.Fatalf("%s: argument %d is missing", d.Pos, i)
+	}
+	v, _ := s.offsets(t, d.CmdArgs[i].Key)
+	return v
+}
+
+func (s *story) int(t *testing.T, d *datadriven.TestData, key string, otherwise int64) int64 {
+	if d.HasArg(key) {
+		d.ScanArgs(t, key, &otherwise)
+	}
+	return otherwise
+}
+
+func (s *story) str(t *testing.T, d *datadriven.TestData, key string) string {
+	var v string
+	if d.HasArg(key) {
+		d.ScanArgs(t, key, &v)
+	}
+	return v
+}
+
+func hash(name string) lease.Hash {
+	var h lease.Hash
+	copy(h[:], name)
+	return h
+}
+
+func outcome(o lease.Outcome) string {
+	switch o {
+	case lease.Done:
+		return "done"
+	case lease.Expired:
+		return "expired"
+	case lease.NotInFlight:
+		return "not-in-flight"
+	case lease.Gone:
+		return "gone"
+	case lease.TooLong:
+		return "too-long"
+	case lease.OverLimit:
+		return "over-limit"
+	}
+	return "?"
+}

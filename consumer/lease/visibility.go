@@ -1,0 +1,66 @@
+package lease
+
+// visibility hides a leased message until now+ms, or gives it back. AWS lets a
+// standard queue's handle outlive its lease: the call succeeds without effect.
+func (m *Machine) visibility(offset int64, attempt uint32, ms int64) Outcome {
+	n, s, ref := m.lookup(offset)
+	if s == 0 || s == moving || attempt == 0 || n == 0 {
+		return Gone
+	}
+	x := &m.nodes.nodes[n]
+	if attempt > uint32(x.receives) {
+		return Gone
+	}
+	if s != leased || attempt != uint32(x.receives) {
+		if m.cfg.FIFO {
+			return Expired
+		}
+		return Done
+	}
+	ms = max(ms, 0)
+	deadline := min(m.now+ms, maxTime)
+	if deadline > x.last+maxLease {
+		return TooLong
+	}
+	if ms == 0 {
+		deadline = 0
+	}
+	x.at = deadline
+	m.emit(Op{Kind: OpVisible, Offset: offset, Deadline: deadline})
+	if ref == 0 {
+		return Done
+	}
+	m.detach(n)
+	if ms == 0 {
+		m.surface(ref)
+	} else {
+		m.wheel.add(&m.nodes, n)
+	}
+	return Done
+}
+
+// lookup finds a message, loaded or not. Status 0 = gone, or unknown; ref 0 =
+// not loaded; node 0 = never received. A message past its retention is removed
+// on the way.
+func (m *Machine) lookup(offset int64) (n uint32, s status, ref uint32) {
+	if offset >= m.cursor {
+		n = m.ahead.states[offset]
+		if n == 0 {
+			return 0, 0, 0
+		}
+		x := &m.nodes.nodes[n]
+		if s = x.status; s != moving && x.at <= m.now {
+			s = visible
+		}
+		return n, s, 0
+	}
+	if ref = m.window.find(offset); ref == 0 {
+		return 0, 0, 0
+	}
+	r := m.window.at(ref)
+	if s = r.status(); s != moving && m.expired(r.sent()) {
+		m.remove(ref)
+		return 0, 0, 0
+	}
+	return r.node, s, ref
+}
