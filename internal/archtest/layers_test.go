@@ -30,7 +30,7 @@ var layers = []layer{
 	{"config", nil},
 	{"topicd", []string{"topicd"}},
 	{"internal", leaves},
-	{"e2e", []string{"e2e", "topicd", "config", "codec", "internal/app", "internal/ydbtopic"}},
+	{"e2e", nil}, // only tests
 }
 
 // Tests may look further: they start the embedded server and talk to it.
@@ -121,7 +121,7 @@ func TestLibrariesInOnePlace(t *testing.T) {
 // what cannot have them. time is there for its types.
 func TestPureCore(t *testing.T) {
 	allowed := []string{
-		"bytes", "cmp", "container/heap", "crypto/md5", "encoding/binary", "errors", "fmt", "hash", "iter",
+		"bytes", "cmp", "container/heap", "crypto/md5", "encoding/binary", "errors", "fmt", "hash", "hash/crc32", "iter",
 		"maps", "math", "math/big", "math/bits", "slices", "sort", "strconv", "strings", "time",
 		module + "/internal/invariant",
 	}
