@@ -1,0 +1,43 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Check returns the queue after asking the server whether its topic and consumer
+// are still there. A queue that has lost them is forgotten: ErrNotFound, or, when
+// the topic was made again, the queue in its new incarnation. For callers that
+// find the topic gone.
+func (c *Catalog) Check(ctx context.Context, name string) (Queue, error) {
+	e, err := c.get(ctx, name)
+	if err != nil {
+		return Queue{}, err
+	}
+	alive, err := c.verify(ctx, e)
+	if err != nil {
+		return Queue{}, fmt.Errorf("checking queue %s: %w", e.Name, err)
+	}
+	if alive {
+		return e.Queue, nil
+	}
+	return c.Get(ctx, name)
+}
+
+// verify reports whether the topic and the consumer of the bound queue e exist,
+// and forgets the queue when they do not.
+func (c *Catalog) verify(ctx context.Context, e entry) (bool, error) {
+	t, err := c.server.describe(ctx, e.Topic)
+	if err != nil {
+		return false, err
+	}
+	if consumerOf(t, e.Consumer) != nil && sameTopic(e.topicCreated, topicIdentity(t.GetSelf())) {
+		return true, nil
+	}
+	_, err = c.write(ctx, record{Op: opForget, Name: e.Name, Incarnation: e.Incarnation})
+	return false, err
+}
+
+// gone reports that err says there is no queue, which is an answer and no fault.
+func gone(err error) bool { return errors.Is(err, ErrNotFound) }
