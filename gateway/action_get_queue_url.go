@@ -1,0 +1,20 @@
+package gateway
+
+import (
+	"context"
+
+	"sqsgate/gateway/api"
+)
+
+// getQueueURL serves GetQueueUrl. Divergence: QueueOwnerAWSAccountId is ignored.
+func (s *Server) getQueueURL(ctx context.Context, c *call, r *api.GetQueueURLRequest) (*api.QueueURLResult, error) {
+	if r.QueueName == "" {
+		return nil, api.Missing("QueueName")
+	}
+	q, err := s.queues.get(ctx, r.QueueName)
+	if err != nil {
+		return nil, err
+	}
+	c.event.queue = q.Name
+	return &api.QueueURLResult{QueueURL: s.queueURL(c.request, q.Name)}, nil
+}

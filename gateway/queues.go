@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"sqsgate/codec"
+	"sqsgate/consumer"
+	"sqsgate/gateway/api"
+	"sqsgate/gateway/catalog"
+)
+
+// maxParsed bounds the cache of parsed queues.
+const maxParsed = 10000
+
+// queue is a queue of the catalogue with its attributes parsed. It is immutable.
+type queue struct {
+	catalog.Queue
+	rules      api.SendRules
+	delay      int // seconds
+	visibility time.Duration
+	wait       time.Duration
+	spec       consumer.Spec
+}
+
+// queues parses the attributes of queues, and remembers the result for as long
+// as the catalogue hands out the same attributes.
+type queues struct {
+	opts Options
+
+	mu     sync.RWMutex
+	parsed map[string]*queue
+}
+
+func newQueues(opts Options) *queues {
+	return &queues{opts: opts, parsed: map[string]*queue{}}
+}
+
+// get returns the queue of a name.
+func (s *queues) get(ctx context.Context, name string) (*queue, error) {
+	if !api.ValidName(name) {
+		return nil, catalog.ErrNotFound
+	}
+	found, err := s.opts.Catalog.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	q := s.parsed[name]
+	s.mu.RUnlock()
+	if q != nil && q.same(&found) {
+		return q, nil
+	}
+	q = s.parse(found)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.parsed) >= maxParsed {
+		for other := range s.parsed {
+			delete(s.parsed, other)
+			break
+		}
+	}
+	s.parsed[name] = q
+	return q, nil
+}
+
+func (s *queues) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.parsed, name)
+}
+
+// same tells whether found is what q was parsed from. Maps of attributes are
+// never changed, and q keeps its own alive: the same address is the same map.
+func (q *queue) same(found *catalog.Queue) bool {
+	return q.Incarnation == found.Incarnation && q.FIFO == found.FIFO && q.Topic == found.Topic &&
+		len(q.Attributes) == len(found.Attributes) &&
+		reflect.ValueOf(q.Attributes).Pointer() == reflect.ValueOf(found.Attributes).Pointer()
+}
+
+func (s *queues) parse(found catalog.Queue) *queue {
+	seconds := func(name string) time.Duration {
+		return time.Duration(api.QueueInt(found.Attributes, name)) * time.Second
+	}
+	q := &queue{
+		Queue: found,
+		rules: api.SendRules{
+			FIFO:         found.FIFO,
+			ContentBased: api.QueueValue(found.Attributes, api.AttrContentBased) == "true",
+			MaxBytes:     int(api.QueueInt(found.Attributes, api.AttrMaximumMessageSize)),
+			ValidText:    codec.ValidBody,
+		},
+		delay:      int(api.QueueInt(found.Attributes, api.AttrDelaySeconds)),
+		visibility: seconds(api.AttrVisibilityTimeout),
+		wait:       seconds(api.AttrWait),
+		spec: consumer.Spec{
+			Topic: found.Topic, Consumer: found.Consumer, Incarnation: found.Incarnation, FIFO: found.FIFO,
+			Settings: consumer.Settings{
+				Delay:                 seconds(api.AttrDelaySeconds),
+				Retention:             seconds(api.AttrRetention),
+				SourceARN:             s.opts.arn(found.Name),
+				DeduplicationPerGroup: api.QueueValue(found.Attributes, api.AttrDeduplicationScope) == "messageGroup",
+			},
+		},
+	}
+	if policy, err := api.ParseRedrive(found.Attributes[api.AttrRedrivePolicy]); err == nil && policy.MaxReceive > 0 {
+		if target := s.opts.nameOfARN(policy.TargetARN); target != "" {
+			q.spec.Settings.MaxReceiveCount = policy.MaxReceive
+			q.spec.Settings.DeadLetterTopic = s.topicOf(target)
+		}
+	}
+	return q
+}
+
+// topicOf is the topic of a queue that may not exist (any more).
+func (s *queues) topicOf(name string) string {
+	topic, _ := api.SplitName(name)
+	path := strings.TrimRight(s.opts.Database, "/") + "/"
+	if s.opts.QueueRoot != "" {
+		path += s.opts.QueueRoot + "/"
+	}
+	return path + topic
+}
+
+// queue returns the queue a request is for.
+func (s *Server) queue(ctx context.Context, c *call, queueURL string) (*queue, error) {
+	name, err := s.nameOf(c.request, queueURL)
+	if err != nil {
+		return nil, err
+	}
+	q, err := s.queues.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	c.event.queue = q.Name
+	return q, nil
+}
