@@ -124,7 +124,13 @@ func (c *Catalog) adopt(ctx context.Context, name, topic, consumer string) (e en
 	}
 	switch o.verdict {
 	case applied:
-		return o.entry, true, nil
+		// A deletion may have dropped the topic since it was described; its records
+		// then lie before ours, so that looking again tells.
+		alive, err := c.verify(ctx, o.entry)
+		if err == nil && !alive {
+			err = ErrNotFound
+		}
+		return o.entry, true, err
 	case exists:
 		if !o.entry.bound {
 			e, err = c.materialize(ctx, o.entry)

@@ -3,14 +3,14 @@ package catalog
 import "errors"
 
 var (
-	// ErrNotFound: there is no queue of this name.
+	// ErrNotFound says that there is no queue of this name.
 	ErrNotFound = errors.New("queue does not exist")
-	// ErrUnavailable: the topic server or the catalogue could not be reached in
+	// ErrUnavailable says that the topic server or the catalogue could not be reached in
 	// time. A change may have been made or not; the call may be repeated.
 	ErrUnavailable = errors.New("catalogue is not available")
-	// ErrInvalidName: the name cannot be one of a topic and a consumer.
+	// ErrInvalidName says that the name cannot be one of a topic and a consumer.
 	ErrInvalidName = errors.New("queue name is not valid")
-	// ErrRefused: the topic server does not accept the settings that the
+	// ErrRefused says that the topic server does not accept the settings that the
 	// attributes ask for, or the path is taken by something else than a topic.
 	ErrRefused = errors.New("topic settings are refused")
 )

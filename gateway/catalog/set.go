@@ -91,11 +91,10 @@ func (c *Catalog) conform(ctx context.Context, e entry, had, want map[string]str
 	err = c.server.alter(ctx, req)
 	if refused(err) && req.AlterConsumers != nil {
 		// Perhaps only the availability period is unknown here.
-		req.AlterConsumers = nil
 		without := after
 		without.availability = before.availability
 		err = nil
-		if without != before {
+		if req := without.alter(before, e.Topic, e.Consumer, true); req != nil {
 			err = c.server.alter(ctx, req)
 		}
 	}
