@@ -1,0 +1,160 @@
+package topicd
+
+import (
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"sqsgate/topicd/store"
+)
+
+// maxResponseBytes bounds one ReadResponse, whatever credit the client gave,
+// except that a single message always fits.
+const maxResponseBytes = 4 << 20
+
+// pump sends data while the client has credit: one partition per response,
+// the partitions in turn. It stops when the client or the balancer has
+// something to say, to be back soon.
+func (s *readSession) pump() error {
+	for s.budget > 0 {
+		ps := s.popReady()
+		if ps == nil {
+			return nil
+		}
+		if err := s.readOnce(ps); err != nil {
+			return err
+		}
+		select {
+		case <-s.ending:
+			return nil
+		case m := <-s.requests:
+			if err := s.handle(m); err != nil {
+				return err
+			}
+		default:
+		}
+		if err := s.handleEvents(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOnce sends one response from the partition, or has it wait for a write.
+func (s *readSession) readOnce(ps *partSession) error {
+	if !ps.started || ps.stopping || ps.dead.Load() || ps.paused() {
+		return nil // whoever changes this marks it ready again
+	}
+	from := ps.next.Load()
+	msgs, next, err := ps.part.read(s.msgs[:0], from, int(min(s.budget, maxResponseBytes)))
+	if err != nil {
+		return err
+	}
+	defer func() { clear(msgs); s.msgs = msgs[:0] }()
+	if cut := s.cutoff(ps); cut > 0 && len(msgs) > 0 && msgs[0].WrittenMs < cut {
+		if next, err = ps.part.seekTime(from, cut); err != nil {
+			return err
+		}
+		ps.next.Store(next)
+		s.markReady(ps)
+		return nil
+	}
+	ps.next.Store(next)
+	if len(msgs) > 0 {
+		if err := s.sendData(ps, msgs); err != nil {
+			return err
+		}
+	}
+	if !ps.part.wait(ps, next) {
+		s.markReady(ps)
+	}
+	return nil
+}
+
+func (s *readSession) sendData(ps *partSession, msgs []*store.Message) error {
+	data := &Ydb_Topic.StreamReadMessage_ReadResponse_PartitionData{
+		PartitionSessionId: ps.id, Batches: batches(msgs),
+	}
+	size := int64(proto.Size(data))
+	s.budget -= size
+	ps.sent(msgs[len(msgs)-1].Offset+1, size)
+	ps.lastRead.Store(time.Now().UnixMilli())
+	s.srv.metrics.read.Add(float64(len(msgs)))
+	s.srv.metrics.readBytes.Add(float64(size))
+	return s.send(&readFromServer{ServerMessage: &Ydb_Topic.StreamReadMessage_FromServer_ReadResponse{
+		ReadResponse: &Ydb_Topic.StreamReadMessage_ReadResponse{
+			PartitionData: []*Ydb_Topic.StreamReadMessage_ReadResponse_PartitionData{data},
+			BytesSize:     size,
+		},
+	}})
+}
+
+// batches groups neighbours with equal write time, producer, codec and
+// session metadata.
+func batches(msgs []*store.Message) []*Ydb_Topic.StreamReadMessage_ReadResponse_Batch {
+	type messageData = Ydb_Topic.StreamReadMessage_ReadResponse_MessageData
+	var out []*Ydb_Topic.StreamReadMessage_ReadResponse_Batch
+	// One allocation each instead of one per message; they live and die together.
+	bodies := make([]messageData, len(msgs))
+	created := make([]timestamppb.Timestamp, len(msgs))
+	refs := make([]*messageData, len(msgs))
+	for i := 0; i < len(msgs); {
+		j := i + 1
+		for j < len(msgs) && sameBatch(msgs[i], msgs[j]) {
+			j++
+		}
+		for k := i; k < j; k++ {
+			m, d := msgs[k], &bodies[k]
+			created[k].Seconds, created[k].Nanos = m.CreatedSec, m.CreatedNano
+			d.Offset, d.SeqNo, d.CreatedAt = m.Offset, m.SeqNo, &created[k]
+			d.Data, d.UncompressedSize, d.MessageGroupId = m.Data, m.UncompressedSize, m.Producer
+			d.MetadataItems = metadataItems(m.Items)
+			refs[k] = d
+		}
+		first := msgs[i]
+		out = append(out, &Ydb_Topic.StreamReadMessage_ReadResponse_Batch{
+			MessageData: refs[i:j:j], ProducerId: first.Producer, WriteSessionMeta: sessionMeta(first.SessionMeta),
+			Codec: first.Codec, WrittenAt: timestamppb.New(time.UnixMilli(first.WrittenMs)),
+		})
+		i = j
+	}
+	return out
+}
+
+func sameBatch(a, b *store.Message) bool {
+	if a.WrittenMs != b.WrittenMs || a.Codec != b.Codec || a.Producer != b.Producer || len(a.SessionMeta) != len(b.SessionMeta) {
+		return false
+	}
+	for i := range a.SessionMeta {
+		if a.SessionMeta[i].Key != b.SessionMeta[i].Key || string(a.SessionMeta[i].Value) != string(b.SessionMeta[i].Value) {
+			return false
+		}
+	}
+	return true
+}
+
+func metadataItems(items []store.Item) []*Ydb_Topic.MetadataItem {
+	if len(items) == 0 {
+		return nil
+	}
+	out := make([]*Ydb_Topic.MetadataItem, len(items))
+	bodies := make([]Ydb_Topic.MetadataItem, len(items))
+	for i := range items {
+		bodies[i].Key, bodies[i].Value = items[i].Key, items[i].Value
+		out[i] = &bodies[i]
+	}
+	return out
+}
+
+func sessionMeta(items []store.Item) map[string]string {
+	if len(items) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(items))
+	for _, it := range items {
+		out[it.Key] = string(it.Value)
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Batch collects what the ops of one round write. It becomes durable as a
+// whole or not at all. Its methods are called from Op.Apply only.
+type Batch struct {
+	b *pebble.Batch
+	// err is the first error of building the batch. Building fails only when a
+	// batch outgrows 4 GiB, which the bounded queue excludes; the committer
+	// treats it as a failed store.
+	err error
+}
+
+func (b *Batch) set(key, value []byte) {
+	if err := b.b.Set(key, value, nil); err != nil && b.err == nil {
+		b.err = err
+	}
+}
+
+func (b *Batch) keep(err error) {
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+}
+
+// PutMessage stores m at m.Offset of the partition.
+func (b *Batch) PutMessage(topic uint64, part uint32, m *Message) {
+	n := m.encodedLen()
+	op := b.b.SetDeferred(messageKeyLen, n)
+	putMessageKey(op.Key, topic, part, m.Offset)
+	if got := len(m.appendTo(op.Value[:0])); got != n {
+		panic("store: message record has another length than computed")
+	}
+	b.keep(op.Finish())
+}
+
+// Producer is what is remembered of a producer id on a partition.
+type Producer struct {
+	SeqNo   int64 // highest sequence number written
+	WriteMs int64 // time of its last write, Unix milliseconds
+}
+
+// PutProducer stores the state of a producer on the partition.
+func (b *Batch) PutProducer(topic uint64, part uint32, id string, p Producer) {
+	value := []byte{FormatVersion}
+	value = binary.AppendUvarint(value, uint64(p.SeqNo))
+	value = binary.AppendUvarint(value, uint64(p.WriteMs))
+	b.set(partitionKey(topic, kindProducer, part, id), value)
+}
+
+// State is the durable state of a partition.
+type State struct {
+	Start     int64 // first offset kept
+	End       int64 // offset of the next message
+	WrittenMs int64 // write time of the last message, Unix milliseconds
+	Bytes     int64 // bytes of data ever written
+}
+
+// PutState stores the state of a partition.
+func (b *Batch) PutState(topic uint64, part uint32, s State) {
+	value := []byte{FormatVersion}
+	value = binary.AppendUvarint(value, uint64(s.Start))
+	value = binary.AppendUvarint(value, uint64(s.End))
+	value = binary.AppendUvarint(value, uint64(s.WrittenMs))
+	value = binary.AppendUvarint(value, uint64(s.Bytes))
+	b.set(partitionKey(topic, kindState, part, ""), value)
+}
+
+// PutCommit stores the committed offset of a consumer on the partition.
+func (b *Batch) PutCommit(topic uint64, part uint32, consumer string, offset int64) {
+	b.set(partitionKey(topic, kindCommit, part, consumer), binary.AppendUvarint([]byte{FormatVersion}, uint64(offset)))
+}
+
+// DeleteCommit forgets the committed offset of a consumer on the partition.
+func (b *Batch) DeleteCommit(topic uint64, part uint32, consumer string) {
+	b.keep(b.b.Delete(partitionKey(topic, kindCommit, part, consumer), nil))
+}
+
+// PutChoice remembers the partition a producer id was bound to.
+func (b *Batch) PutChoice(topic uint64, producer string, part uint32) {
+	b.set(topicKey(topic, kindChoice, producer), binary.AppendUvarint([]byte{FormatVersion}, uint64(part)))
+}
+
+// PutEntry stores a scheme entry under its path. The value is the caller's.
+func (b *Batch) PutEntry(path string, value []byte) { b.set(entryKey(path), value) }
+
+// DeleteEntry removes the scheme entry.
+func (b *Batch) DeleteEntry(path string) { b.keep(b.b.Delete(entryKey(path), nil)) }
+
+// PutCounter stores the last number given to a scheme entry.
+func (b *Batch) PutCounter(n uint64) {
+	b.set(counterKey(), binary.AppendUvarint([]byte{FormatVersion}, n))
+}
+
+// DropTopic removes everything kept for the topic by one range deletion; the
+// space comes back with the next compactions.
+func (b *Batch) DropTopic(topic uint64) {
+	from, to := topicSpan(topic)
+	b.keep(b.b.DeleteRange(from, to, nil))
+}

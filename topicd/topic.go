@@ -1,0 +1,155 @@
+package topicd
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"sqsgate/topicd/store"
+)
+
+// topic is one topic of the tree. A topic created again under the same path
+// is another topic.
+type topic struct {
+	srv   *Server
+	entry *entry
+	id    uint64
+
+	config     atomic.Pointer[topicConfig]  // replaced as a whole by AlterTopic
+	partitions atomic.Pointer[[]*partition] // sorted by id; replaced as a whole
+	gone       atomic.Bool                  // set by the committer when the drop is applied
+
+	mu       sync.Mutex
+	groups   map[string]*group    // by consumer
+	sessions map[session]struct{} // read and write sessions
+	choosing map[string]uint32    // partitions chosen for producers, not yet synced
+}
+
+// session is a stream that ends when its topic does.
+type session interface {
+	end(err error)
+}
+
+func newTopic(s *Server, e *entry, cfg *topicConfig) *topic {
+	t := &topic{
+		srv: s, entry: e, id: e.id,
+		groups:   make(map[string]*group),
+		sessions: make(map[session]struct{}),
+		choosing: make(map[string]uint32),
+	}
+	t.setConfig(cfg)
+	return t
+}
+
+// setConfig takes a new configuration and makes partitions that it adds.
+func (t *topic) setConfig(cfg *topicConfig) {
+	old := map[uint32]*partition{}
+	if p := t.partitions.Load(); p != nil {
+		for _, part := range *p {
+			old[part.id] = part
+		}
+	}
+	parts := make([]*partition, len(cfg.Partitions))
+	for i := range cfg.Partitions {
+		id := cfg.Partitions[i].ID
+		if parts[i] = old[id]; parts[i] == nil {
+			parts[i] = newPartition(t, id)
+		}
+	}
+	t.config.Store(cfg)
+	t.partitions.Store(&parts)
+}
+
+// load restores what the store knows of the partitions.
+func (t *topic) load() error {
+	states, err := t.srv.store.States(t.id)
+	if err != nil {
+		return err
+	}
+	for _, p := range *t.partitions.Load() {
+		p.restore(states[p.id])
+	}
+	return t.srv.store.Commits(t.id, func(part uint32, consumer string, offset int64) {
+		if p := t.partition(int64(part)); p != nil {
+			p.commits[consumer] = offset
+		}
+	})
+}
+
+// partition returns the partition with the id, or nil.
+func (t *topic) partition(id int64) *partition {
+	parts := *t.partitions.Load()
+	// Ids are given densely from 0 and partitions are never removed.
+	if id < 0 || id >= int64(len(parts)) {
+		return nil
+	}
+	return parts[id]
+}
+
+// join registers a session; false when the topic is dropped already.
+func (t *topic) join(s session) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone.Load() {
+		return false
+	}
+	t.sessions[s] = struct{}{}
+	return true
+}
+
+func (t *topic) leave(s session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.sessions, s)
+}
+
+// endSessions ends every session of the topic and returns how many.
+func (t *topic) endSessions(err error) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for s := range t.sessions {
+		s.end(err)
+	}
+	return len(t.sessions)
+}
+
+// group returns the consumer's group, making it when needed.
+func (t *topic) group(consumer string) *group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.groups[consumer]
+	if g == nil {
+		g = newGroup(t, consumer)
+		t.groups[consumer] = g
+	}
+	return g
+}
+
+func (t *topic) allGroups() []*group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]*group, 0, len(t.groups))
+	for _, g := range t.groups {
+		out = append(out, g)
+	}
+	return out
+}
+
+func (t *topic) errDropped() error {
+	return schemeError("topic %q is dropped: one of topics is deleted", t.entry.path)
+}
+
+// dropOp removes the topic: after its Apply no write or commit gets through.
+type dropOp struct {
+	t    *topic
+	done chan error
+}
+
+func (*dropOp) Size() int { return 0 }
+
+func (o *dropOp) Apply(b *store.Batch) {
+	o.t.gone.Store(true)
+	b.DeleteEntry(o.t.entry.path)
+	b.DropTopic(o.t.id)
+}
+
+func (o *dropOp) Done(err error) { o.done <- err }
