@@ -162,6 +162,9 @@ func (m *Machine) delayAgain() {
 	m.window.each(func(_ int64, ref uint32) {
 		r := m.window.at(ref)
 		write := r.sent()
+		if m.expired(write) {
+			return // it will never be handed out
+		}
 		if r.node != 0 {
 			x := &m.nodes.nodes[r.node]
 			if x.receives > 0 || r.status() == moving {

@@ -41,7 +41,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	in := lease.Input{}
 	switch d.Cmd {
 	case "new":
-		*s = story{now: s.now}
+		*s = story{now: s.int(t, d, "now", 0)}
 		s.cfg = s.config(t, d)
 		s.m = lease.New(s.cfg)
 		return ""
@@ -72,7 +72,21 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		s.snap, s.tail = s.m.Snapshot(nil), len(s.ops)
 		return ""
 	case "restart":
-		return s.restart(t)
+		return s.restart(t, int(s.int(t, d, "load", int64(len(s.log)))))
+	case "reload":
+		s.reload(len(s.log))
+		return s.end()
+	case "fail": // receives everything once, with visibility 0
+		s.m.Step(s.now, lease.Input{Kind: lease.Receive, Max: int(s.pos(t, d, 0))})
+		s.ops = s.m.TakeOps(s.ops)
+		return ""
+	case "quiet-receive": // tells only the numbers
+		effects := s.m.Step(s.now, lease.Input{
+			Kind: lease.Receive, Max: int(s.int(t, d, "max", 1)), Visibility: 30_000,
+		})
+		ops := s.m.TakeOps(nil)
+		s.ops = append(s.ops, ops...)
+		return fmt.Sprintf("effects=%d ops=%d\n", len(effects), len(ops))
 	case "gap":
 		in = lease.Input{Kind: lease.Gap, Upto: s.pos(t, d, 0)}
 	case "receive":
@@ -105,8 +119,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 }
 
 // restart replaces the machine by one that is made from the last snapshot, or
-// nothing, the ops after it, and the log.
-func (s *story) restart(t *testing.T) string {
+// nothing, the ops after it, and the first n messages of the log.
+func (s *story) restart(t *testing.T, n int) string {
 	s.m = lease.New(s.cfg)
 	if s.snap != nil {
 		if err := s.m.Restore(s.snap); err != nil {
@@ -120,13 +134,17 @@ func (s *story) restart(t *testing.T) string {
 	}
 	s.m.Replayed(s.now)
 	fmt.Fprintf(&s.out, "cursor=%d\n", s.m.Cursor())
-	for _, msg := range s.log {
+	s.reload(n)
+	return s.end()
+}
+
+func (s *story) reload(n int) {
+	for _, msg := range s.log[:n] {
 		if msg.Offset > s.m.Cursor() {
 			s.step(lease.Input{Kind: lease.Gap, Upto: msg.Offset})
 		}
 		s.step(lease.Input{Kind: lease.Load, Message: msg})
 	}
-	return s.end()
 }
 
 func (s *story) step(in lease.Input) {

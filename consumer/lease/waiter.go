@@ -110,17 +110,9 @@ func (m *Machine) receive(in Input) {
 	m.answer(in.Request, Done)
 }
 
-// servable says that a waiting receive can get a message, or that trying will
-// at least remove one that cannot be delivered.
-func (m *Machine) servable() bool {
-	if m.waiters.head == 0 || m.inFlight() >= m.cfg.MaxInFlight {
-		return false
-	}
-	if m.cfg.FIFO {
-		return m.groups.ready > 0
-	}
-	return m.counts[visible] > 0
-}
+// servable says that a waiting receive gets a message, or that trying removes
+// one that cannot be delivered.
+func (m *Machine) servable() bool { return m.waiters.head != 0 && m.Ready() }
 
 // serve hands out messages in the order the receives came, then ends those
 // whose time is over.

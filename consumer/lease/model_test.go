@@ -1,0 +1,433 @@
+package lease_test
+
+import (
+	"fmt"
+	"slices"
+
+	"sqsgate/consumer/lease"
+)
+
+// model is the queue's rules written down the slow way: one list of messages,
+// full scans, no timers. It does not predict which of several deliverable
+// messages a receive gets; it checks what the machine chose and follows it.
+type model struct {
+	cfg       lease.Config
+	now       int64
+	msgs      []*message // everything loaded, in offset order
+	cursor    int64
+	purged    int64
+	waiters   []waiting
+	sequence  uint64 // of the latest move
+	announced uint64 // moves up to this one were announced by this machine
+}
+
+type message struct {
+	lease.Message
+	gone        bool
+	until       int64 // invisible until then
+	leased      bool  // until ends a lease
+	hidden      bool  // was invisible when last looked at
+	delayed     bool  // hidden by a delay
+	returned    bool  // standard: not fresh
+	forced      bool
+	move        uint64 // 0 = not on the move
+	receives    uint32
+	first, last int64
+}
+
+type waiting struct {
+	request    uint64
+	max        int
+	visibility int64
+	until      int64
+}
+
+func (q *model) sent(m *message) int64 {
+	if m.SentTime != 0 {
+		return m.SentTime
+	}
+	return m.WriteTime
+}
+
+func (q *model) expired(m *message) bool {
+	return q.cfg.Retention > 0 && q.sent(m)+q.cfg.Retention <= q.now
+}
+
+func (q *model) visible(m *message) bool { return !m.gone && m.move == 0 && m.until <= q.now }
+
+func (q *model) exhausted(m *message) bool {
+	return q.cfg.MaxReceives > 0 && m.receives >= q.cfg.MaxReceives && !m.forced
+}
+
+// deliverable is the one rule: visible, and on FIFO queues no earlier message of
+// the group is invisible. A message on the move has left its group.
+func (q *model) deliverable(m *message) bool {
+	if !q.visible(m) || q.expired(m) {
+		return false
+	}
+	if !q.cfg.FIFO {
+		return true
+	}
+	for _, e := range q.msgs {
+		if e.Offset < m.Offset && e.Group == m.Group && !e.gone && e.move == 0 && !q.visible(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// advance ends what is due at now.
+func (q *model) advance(now int64) {
+	q.now = max(q.now, now)
+	for _, m := range q.msgs {
+		if m.gone || m.move != 0 {
+			continue
+		}
+		if !q.expired(m) {
+			break
+		}
+		m.gone = true
+	}
+	for _, m := range q.msgs {
+		if m.hidden && !m.gone && m.move == 0 && m.until <= q.now {
+			m.hidden, m.leased, m.delayed, m.returned = false, false, false, true
+			m.gone = q.expired(m)
+		}
+	}
+}
+
+func (q *model) hide(m *message, until int64) {
+	m.until, m.hidden = until, until > q.now
+	if !m.hidden {
+		m.returned = true
+	}
+}
+
+func (q *model) due(m *message) int64 {
+	if q.cfg.FIFO || m.Delay < 0 {
+		return m.WriteTime + q.cfg.Delay
+	}
+	return m.WriteTime + m.Delay
+}
+
+func (q *model) delay(m *message) {
+	m.until = q.due(m)
+	m.hidden = m.until > q.now
+	m.delayed = m.hidden
+}
+
+func (q *model) load(msg lease.Message) {
+	m := &message{Message: msg}
+	m.gone = q.duplicate(msg)
+	q.msgs = append(q.msgs, m)
+	q.cursor = msg.Offset + 1
+	if q.expired(m) {
+		m.gone = true
+	}
+	q.delay(m)
+}
+
+// duplicate scans for the accepted messages of the id.
+func (q *model) duplicate(msg lease.Message) bool {
+	if !q.cfg.FIFO || msg.Deduplication == (lease.Hash{}) {
+		return false
+	}
+	var accepted *message
+	for _, m := range q.msgs {
+		if m.Deduplication == msg.Deduplication && m.Offset >= q.purged &&
+			(accepted == nil || m.WriteTime-accepted.WriteTime >= q.cfg.DeduplicationWindow) {
+			accepted = m
+		}
+	}
+	return accepted != nil && msg.WriteTime-accepted.WriteTime < q.cfg.DeduplicationWindow
+}
+
+func (q *model) find(offset int64) *message {
+	for _, m := range q.msgs {
+		if m.Offset == offset {
+			return m
+		}
+	}
+	return nil
+}
+
+// touch gives a message a client names; nil = gone or never there.
+func (q *model) touch(offset int64) *message {
+	m := q.find(offset)
+	if m == nil || m.gone {
+		return nil
+	}
+	if q.expired(m) && m.move == 0 {
+		m.gone = true
+		return nil
+	}
+	return m
+}
+
+func (q *model) delete(offset int64, attempt uint32) lease.Outcome {
+	if attempt == 0 {
+		return lease.Gone
+	}
+	m := q.touch(offset)
+	switch {
+	case m == nil && offset < q.cursor:
+		return lease.Done
+	case m == nil || attempt > m.receives:
+		return lease.Gone
+	case q.cfg.FIFO && (!m.leased || m.move != 0 || attempt != m.receives):
+		return lease.Expired
+	case m.move == 0:
+		m.gone = true
+	}
+	return lease.Done
+}
+
+func (q *model) visibility(offset int64, attempt uint32, ms int64) lease.Outcome {
+	m := q.touch(offset)
+	switch {
+	case m == nil || m.move != 0 || attempt == 0 || attempt > m.receives:
+		return lease.Gone
+	case q.cfg.FIFO && (!m.leased || attempt != m.receives):
+		return lease.Expired
+	case !m.leased || attempt != m.receives:
+		return lease.Done
+	case q.now+ms > m.last+12*3600*1000:
+		return lease.TooLong
+	}
+	q.hide(m, q.now+ms)
+	m.leased = ms > 0
+	return lease.Done
+}
+
+func (q *model) purge(upto int64) {
+	q.purged = max(q.purged, upto)
+	q.cursor = max(q.cursor, upto)
+	for _, m := range q.msgs {
+		if m.Offset < upto && m.move == 0 {
+			m.gone = true
+		}
+	}
+}
+
+func (q *model) configure(cfg lease.Config) {
+	changed := q.cfg.Delay != cfg.Delay
+	q.cfg = cfg
+	for _, m := range q.msgs {
+		if q.cfg.FIFO && changed && !m.gone && m.move == 0 && m.receives == 0 && !q.expired(m) {
+			q.delay(m)
+		}
+	}
+}
+
+func (q *model) moved(sequence uint64) {
+	for _, m := range q.msgs {
+		if m.move != 0 && m.move <= sequence {
+			m.gone, m.move = true, 0
+		}
+	}
+}
+
+func (q *model) unmovable(offset, ms int64) {
+	m := q.find(offset)
+	if m == nil || m.gone || m.move == 0 {
+		return
+	}
+	m.move = 0
+	if offset < q.purged {
+		m.gone = true
+		return
+	}
+	// Also without a time it surfaces with the next step.
+	m.until, m.hidden, m.leased, m.forced = q.now+ms, true, false, true
+}
+
+// restart forgets what is not durable.
+func (q *model) restart() {
+	q.waiters, q.announced = nil, 0
+	for _, m := range q.msgs {
+		switch {
+		case m.gone || m.move != 0:
+		case q.expired(m):
+			m.gone = true
+		case m.receives == 0:
+			q.delay(m)
+			m.returned = m.hidden
+		case m.until <= q.now:
+			m.hidden, m.leased, m.returned = false, false, true
+		}
+	}
+}
+
+func (q *model) inFlight() int {
+	n := 0
+	for _, m := range q.msgs {
+		if !m.gone && m.move == 0 && m.hidden && !m.delayed {
+			n++
+		}
+	}
+	return n
+}
+
+// move checks and follows one Move effect.
+func (q *model) move(e lease.Effect) error {
+	m := q.find(e.Offset)
+	if m != nil && m.move == e.Sequence {
+		if e.Sequence <= q.announced {
+			return fmt.Errorf("move %d announced again", e.Sequence)
+		}
+		q.announced = e.Sequence
+		return nil
+	}
+	if m == nil || !q.deliverable(m) || !q.exhausted(m) || e.Sequence != q.sequence+1 {
+		return fmt.Errorf("move %+v of %+v", e, m)
+	}
+	m.move, m.leased, m.hidden = e.Sequence, false, false
+	q.sequence, q.announced = e.Sequence, e.Sequence
+	return nil
+}
+
+// hand checks and follows the deliveries of one answer.
+func (q *model) hand(w waiting, got []lease.Delivery) error {
+	limit := min(w.max, q.cfg.MaxInFlight-q.inFlight())
+	if len(got) > limit {
+		return fmt.Errorf("%d messages, limit %d", len(got), limit)
+	}
+	var handed []*message
+	for i, d := range got {
+		m := q.find(d.Offset)
+		if m == nil || slices.Contains(handed, m) {
+			return fmt.Errorf("message %d unknown or twice", d.Offset)
+		}
+		if err := q.mayFollow(m, handed); err != nil {
+			return fmt.Errorf("message %d, number %d of the answer: %w", d.Offset, i, err)
+		}
+		handed = append(handed, m)
+	}
+	for i, m := range handed {
+		if m.receives == 0 {
+			m.first = q.now
+		}
+		m.receives++
+		m.last, m.forced = q.now, false
+		q.hide(m, q.now+w.visibility)
+		m.leased, m.returned = m.hidden, true
+		want := lease.Delivery{Offset: m.Offset, Receives: m.receives, FirstReceived: m.first, Deadline: m.until}
+		if got[i] != want {
+			return fmt.Errorf("delivery %+v, want %+v", got[i], want)
+		}
+	}
+	if len(got) == limit {
+		return nil
+	}
+	for _, m := range q.msgs {
+		if q.deliverable(m) && !slices.Contains(handed, m) && !behind(m, handed) {
+			return fmt.Errorf("answer %v of at most %d left out %d", got, limit, m.Offset)
+		}
+	}
+	return nil
+}
+
+// behind says that m waits for a message of its group that was handed out.
+func behind(m *message, handed []*message) bool {
+	return slices.ContainsFunc(handed, func(h *message) bool { return h.until > h.last && h.Group == m.Group })
+}
+
+// mayFollow says whether m may come next in an answer that handed out others.
+func (q *model) mayFollow(m *message, handed []*message) error {
+	if !q.deliverable(m) || q.exhausted(m) {
+		return fmt.Errorf("not deliverable: %+v", m)
+	}
+	for _, e := range q.msgs {
+		if slices.Contains(handed, e) || !q.deliverable(e) || q.exhausted(e) {
+			continue
+		}
+		switch {
+		case !q.cfg.FIFO:
+			if !m.returned && !e.returned && e.Offset < m.Offset {
+				return fmt.Errorf("fresh message %d is older", e.Offset)
+			}
+		case e.Group == m.Group && e.Offset < m.Offset:
+			return fmt.Errorf("message %d of the group is older", e.Offset)
+		case len(handed) > 0 && e.Group == handed[len(handed)-1].Group && e.Group != m.Group:
+			return fmt.Errorf("message %d of the last group was left out", e.Offset)
+		}
+	}
+	return nil
+}
+
+// settled says that no receive waits though it could get something.
+func (q *model) settled() error {
+	if len(q.waiters) == 0 || q.inFlight() >= q.cfg.MaxInFlight {
+		return nil
+	}
+	for _, m := range q.msgs {
+		if q.deliverable(m) {
+			return fmt.Errorf("receive %d waits, but %d is deliverable", q.waiters[0].request, m.Offset)
+		}
+	}
+	return nil
+}
+
+// next is the earliest time at which something happens by itself.
+func (q *model) next() (int64, bool) {
+	at, ok := int64(0), false
+	put := func(t int64) {
+		if !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	for _, m := range q.msgs {
+		if !m.gone && m.move == 0 && m.hidden {
+			put(m.until)
+		}
+	}
+	for _, w := range q.waiters {
+		put(w.until)
+	}
+	for _, m := range q.msgs {
+		if !m.gone && m.move == 0 && q.cfg.Retention > 0 && !q.stale(m) {
+			put(q.sent(m) + q.cfg.Retention)
+			break
+		}
+	}
+	return at, ok
+}
+
+// stale messages are visible but past their retention. The machine removes them
+// when it meets them; until then it may count them.
+func (q *model) stale(m *message) bool { return q.visible(m) && q.expired(m) }
+
+// commit is the first offset that is not gone; with stale messages at the front
+// it may be that of any of them.
+func (q *model) commit(offset int64) bool {
+	for _, m := range q.msgs {
+		if !m.gone && m.Offset == offset {
+			return true
+		}
+		if !m.gone && !q.stale(m) {
+			return false
+		}
+	}
+	return offset == q.cursor
+}
+
+// counts gives the counts, and how many of the visible ones are stale.
+func (q *model) counts() (c lease.Counts, stale int) {
+	for _, m := range q.msgs {
+		switch {
+		case m.gone:
+		case m.move != 0:
+			c.Moving++
+		case m.hidden && m.delayed:
+			c.Delayed++
+		case m.hidden:
+			c.InFlight++
+		default:
+			c.Visible++
+			if q.stale(m) {
+				stale++
+			}
+		}
+	}
+	return c, stale
+}

@@ -1,0 +1,414 @@
+package lease_test
+
+import (
+	"bytes"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sqsgate/consumer/lease"
+)
+
+// TestModel drives the machine and the naive model with the same inputs.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := newDriver(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"load":       d.load,
+			"load2":      d.load,
+			"gap":        d.gap,
+			"receive":    d.receive,
+			"receive2":   d.receive,
+			"cancel":     d.cancel,
+			"delete":     d.delete,
+			"visibility": d.visibility,
+			"purge":      d.purge,
+			"tick":       d.tick,
+			"wait":       d.wait,
+			"moved":      d.moved,
+			"unmovable":  d.unmovable,
+			"configure":  d.configure,
+			"snapshot":   d.snapshot,
+			"restart":    d.restart,
+			"":           d.check,
+		})
+	})
+}
+
+type driver struct {
+	m       *lease.Machine
+	q       *model
+	now     int64
+	write   int64 // of the last message
+	commit  int64
+	request uint64
+	eager   bool // the present step follows a timer that is due at once
+	log     []lease.Input // loads and gaps
+	snap    []byte
+	journal []lease.Op // since snap
+}
+
+func newDriver(t *rapid.T) *driver {
+	cfg := lease.Config{
+		FIFO:                rapid.Bool().Draw(t, "fifo"),
+		Delay:               rapid.SampledFrom([]int64{0, 0, 30}).Draw(t, "delay"),
+		Retention:           rapid.SampledFrom([]int64{0, 0, 500}).Draw(t, "retention"),
+		MaxReceives:         rapid.SampledFrom([]uint32{0, 1, 2}).Draw(t, "max_receives"),
+		MaxInFlight:         rapid.SampledFrom([]int{3, 1000}).Draw(t, "max_in_flight"),
+		Window:              1000,
+		DeduplicationWindow: 100,
+	}
+	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg}, now: 1000}
+	d.snap = d.m.Snapshot(nil)
+	return d
+}
+
+// step does one input on both sides. Only requests have an outcome in the model.
+func (d *driver) step(t *rapid.T, in lease.Input) {
+	d.q.advance(d.now)
+	var want lease.Outcome
+	switch in.Kind {
+	case lease.Load:
+		d.q.load(in.Message)
+	case lease.Gap:
+		d.q.cursor = max(d.q.cursor, in.Upto)
+	case lease.Receive:
+		d.q.waiters = append(d.q.waiters, waiting{in.Request, in.Max, in.Visibility, in.WaitUntil})
+	case lease.Cancel:
+		for i, w := range d.q.waiters {
+			if w.request == in.Request {
+				d.q.waiters = append(d.q.waiters[:i:i], d.q.waiters[i+1:]...)
+				break
+			}
+		}
+	case lease.Delete:
+		want = d.q.delete(in.Offset, in.Attempt)
+	case lease.Visibility:
+		want = d.q.visibility(in.Offset, in.Attempt, in.Visibility)
+	case lease.Purge:
+		d.q.purge(in.Upto)
+		want = lease.Done
+	case lease.Moved:
+		d.q.moved(in.Sequence)
+	case lease.Unmovable:
+		d.q.unmovable(in.Offset, in.Visibility)
+	case lease.Tick:
+	}
+	effects := d.m.Step(d.now, in)
+	d.journal = d.m.TakeOps(d.journal)
+	serves := in.Kind == lease.Receive || in.Kind == lease.Tick
+	d.follow(t, effects, in, want, serves)
+	if serves {
+		if err := d.q.settled(); err != nil {
+			t.Fatal(err)
+		}
+		// A move uncovers expired messages to the retention pointer; one Tick more
+		// takes them.
+		if at, ok := d.m.NextTimer(); ok && at <= d.now {
+			if d.eager {
+				t.Fatalf("nothing is left to do, but the next timer is %d at %d", at, d.now)
+			}
+			d.eager = true
+			d.step(t, lease.Input{Kind: lease.Tick})
+		}
+		d.eager = false
+	}
+}
+
+func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want lease.Outcome, serves bool) {
+	// The effects tell the moves last. A move is followed as early as the rules
+	// allow it, at the latest after the answers.
+	var moves []lease.Effect
+	for _, e := range effects {
+		if e.Kind == lease.Move {
+			moves = append(moves, e)
+		}
+	}
+	follow := func() (err error) {
+		for len(moves) > 0 {
+			if err = d.q.move(moves[0]); err != nil {
+				return err
+			}
+			moves = moves[1:]
+		}
+		return nil
+	}
+	answered := false
+	for _, e := range effects {
+		if e.Kind != lease.Answer {
+			continue
+		}
+		if !serves {
+			if answered || want == 0 || e.Request != in.Request || e.Outcome != want {
+				t.Fatalf("answer %+v to %+v, want outcome %d", e, in, want)
+			}
+			answered = true
+			continue
+		}
+		_ = follow() // some may need this answer first
+		d.served(t, e)
+	}
+	if err := follow(); err != nil {
+		t.Fatal(err)
+	}
+	if !serves && want != 0 && !answered {
+		t.Fatalf("no answer to %+v", in)
+	}
+	for _, w := range d.q.waiters {
+		if serves && w.until <= d.now {
+			t.Fatalf("receive %d still waits at %d", w.request, d.now)
+		}
+	}
+}
+
+// served checks one answer to a receive.
+func (d *driver) served(t *rapid.T, e lease.Effect) {
+	i := 0
+	for i < len(d.q.waiters) && d.q.waiters[i].request != e.Request {
+		i++
+	}
+	if i == len(d.q.waiters) {
+		t.Fatalf("answer to receive %d, which does not wait", e.Request)
+	}
+	w := d.q.waiters[i]
+	switch {
+	case e.Outcome == lease.Done && len(e.Deliveries) > 0:
+		if i != 0 {
+			t.Fatalf("receive %d is served before %d", e.Request, d.q.waiters[0].request)
+		}
+		if err := d.q.hand(w, e.Deliveries); err != nil {
+			t.Fatalf("receive %d: %v", e.Request, err)
+		}
+	case w.until > d.now:
+		t.Fatalf("receive %d ends empty before its time", e.Request)
+	default:
+		over := !d.q.cfg.FIFO && d.q.inFlight() >= d.q.cfg.MaxInFlight && e.Request == d.request
+		if short := w.until == 0; (e.Outcome == lease.OverLimit) != (over && short) {
+			t.Fatalf("outcome %d of an empty receive, over limit %v", e.Outcome, over)
+		}
+	}
+	d.q.waiters = append(d.q.waiters[:i:i], d.q.waiters[i+1:]...)
+}
+
+func (d *driver) load(t *rapid.T) {
+	for range rapid.IntRange(1, 4).Draw(t, "count") {
+		// The log's clock is near ours and never goes back.
+		d.write = max(d.write, d.now-rapid.Int64Range(0, 20).Draw(t, "age"))
+		msg := lease.Message{
+			Offset:        d.m.Cursor(),
+			WriteTime:     d.write,
+			Delay:         rapid.SampledFrom([]int64{-1, -1, 0, 40}).Draw(t, "delay"),
+			Group:         hash(rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "group")),
+			Deduplication: hash(rapid.SampledFrom([]string{"", "", "", "x", "y"}).Draw(t, "id")),
+		}
+		if rapid.IntRange(0, 5).Draw(t, "moved") == 0 {
+			msg.SentTime = max(1, d.write-rapid.Int64Range(0, 600).Draw(t, "sent"))
+		}
+		in := lease.Input{Kind: lease.Load, Message: msg}
+		d.log = append(d.log, in)
+		d.step(t, in)
+	}
+}
+
+func (d *driver) gap(t *rapid.T) {
+	in := lease.Input{Kind: lease.Gap, Upto: d.m.Cursor() + rapid.SampledFrom([]int64{-1, 1, 70, 300}).Draw(t, "size")}
+	d.log = append(d.log, in)
+	d.step(t, in)
+}
+
+func (d *driver) receive(t *rapid.T) {
+	d.request++
+	in := lease.Input{
+		Kind: lease.Receive, Request: d.request,
+		Max:        rapid.IntRange(1, 6).Draw(t, "max"),
+		Visibility: rapid.SampledFrom([]int64{0, 5, 50, 300}).Draw(t, "visibility"),
+	}
+	if rapid.Bool().Draw(t, "long") {
+		in.WaitUntil = d.now + rapid.Int64Range(1, 200).Draw(t, "wait")
+	}
+	d.step(t, in)
+}
+
+func (d *driver) cancel(t *rapid.T) {
+	d.step(t, lease.Input{Kind: lease.Cancel, Request: d.request - rapid.Uint64Range(0, 3).Draw(t, "which")})
+}
+
+// handle draws an offset, mostly of a message that is there, and an attempt.
+func (d *driver) handle(t *rapid.T) (offset int64, attempt uint32) {
+	var alive []int64
+	for _, m := range d.q.msgs {
+		if !m.gone && m.receives > 0 {
+			alive = append(alive, m.Offset)
+		}
+	}
+	if len(alive) > 0 && rapid.IntRange(0, 9).Draw(t, "alive") > 0 {
+		offset = rapid.SampledFrom(alive).Draw(t, "offset")
+	} else {
+		offset = rapid.Int64Range(0, d.q.cursor+2).Draw(t, "offset")
+	}
+	if m := d.q.find(offset); m != nil && rapid.IntRange(0, 9).Draw(t, "current") > 2 {
+		return offset, m.receives
+	}
+	return offset, rapid.Uint32Range(0, 4).Draw(t, "attempt")
+}
+
+func (d *driver) delete(t *rapid.T) {
+	offset, attempt := d.handle(t)
+	d.step(t, lease.Input{Kind: lease.Delete, Request: 1, Offset: offset, Attempt: attempt})
+}
+
+func (d *driver) visibility(t *rapid.T) {
+	offset, attempt := d.handle(t)
+	ms := rapid.SampledFrom([]int64{0, 0, 20, 100, 43_200_000}).Draw(t, "ms")
+	d.step(t, lease.Input{Kind: lease.Visibility, Request: 1, Offset: offset, Attempt: attempt, Visibility: ms})
+}
+
+func (d *driver) purge(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "really") > 0 {
+		t.Skip("purges are rare")
+	}
+	// The end of the log is never before the cursor. Standard queues have no
+	// deduplication that a partial purge could split.
+	size := rapid.SampledFrom([]int64{0, 1, 100}).Draw(t, "size")
+	if !d.q.cfg.FIFO {
+		size = rapid.SampledFrom([]int64{-5, -2, 0, 1}).Draw(t, "size")
+	}
+	upto := max(0, d.m.Cursor()+size)
+	d.step(t, lease.Input{Kind: lease.Purge, Request: 1, Upto: upto})
+}
+
+func (d *driver) tick(t *rapid.T) { d.step(t, lease.Input{Kind: lease.Tick}) }
+
+func (d *driver) wait(t *rapid.T) {
+	if at, ok := d.m.NextTimer(); ok && rapid.Bool().Draw(t, "timer") {
+		d.now = max(d.now, at)
+		return
+	}
+	d.now += rapid.Int64Range(0, 120).Draw(t, "ms")
+}
+
+func (d *driver) moved(t *rapid.T) {
+	d.step(t, lease.Input{Kind: lease.Moved, Sequence: rapid.Uint64Range(0, d.q.sequence).Draw(t, "sequence")})
+}
+
+func (d *driver) unmovable(t *rapid.T) {
+	for _, m := range d.q.msgs {
+		if m.move != 0 && rapid.Bool().Draw(t, "this") {
+			ms := rapid.SampledFrom([]int64{0, 10, 60}).Draw(t, "ms")
+			d.step(t, lease.Input{Kind: lease.Unmovable, Offset: m.Offset, Visibility: ms})
+			return
+		}
+	}
+}
+
+func (d *driver) configure(t *rapid.T) {
+	cfg := d.q.cfg
+	cfg.Delay = rapid.SampledFrom([]int64{0, 30, 60}).Draw(t, "delay")
+	cfg.MaxReceives = rapid.SampledFrom([]uint32{0, 1, 2}).Draw(t, "max_receives")
+	if cfg.Retention > 0 {
+		// Only down: what is past its retention may be gone for good.
+		cfg.Retention = max(100, cfg.Retention-50)
+	}
+	d.q.advance(d.now)
+	d.m.Step(d.now, lease.Input{Kind: lease.Cancel})
+	d.q.configure(cfg)
+	d.m.Configure(d.now, cfg)
+}
+
+func (d *driver) snapshot(*rapid.T) {
+	d.snap = d.m.Snapshot(nil)
+	d.journal = nil
+}
+
+// restart makes a new machine from the snapshot, the journal and the log.
+func (d *driver) restart(t *rapid.T) {
+	d.q.advance(d.now)
+	d.m.Step(d.now, lease.Input{Kind: lease.Cancel})
+	before, cursor := d.m.Snapshot(nil), d.m.Cursor()
+
+	m := lease.New(d.q.cfg)
+	if err := m.Restore(d.snap); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range d.journal {
+		if err := m.Apply(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := lease.New(d.q.cfg); again.Restore(m.Snapshot(nil)) != nil ||
+		!bytes.Equal(again.Snapshot(nil), m.Snapshot(nil)) {
+		t.Fatal("a snapshot taken before the messages are loaded does not restore")
+	}
+	m.Replayed(d.now)
+	d.m = m
+	d.q.restart()
+	// Requests may come before all is loaded; those that find their messages in
+	// the journal behave as if it were.
+	early := rapid.IntRange(0, len(d.log)).Draw(t, "early")
+	for i, in := range d.log {
+		if i == early {
+			d.handlesOnly(t)
+		}
+		if in.Kind == lease.Load && in.Message.Offset > m.Cursor() {
+			t.Fatalf("cursor %d is before offset %d", m.Cursor(), in.Message.Offset)
+		}
+		effects := m.Step(d.now, in)
+		d.follow(t, effects, in, 0, false)
+	}
+	ops := m.TakeOps(nil)
+	d.journal = append(d.journal, ops...)
+	if m.Cursor() != cursor {
+		t.Fatalf("cursor %d, before the restart %d", m.Cursor(), cursor)
+	}
+	if after := m.Snapshot(nil); early == len(d.log) && d.q.cfg.Retention == 0 && !bytes.Equal(before, after) {
+		t.Fatalf("snapshot\n%x, before the restart\n%x", after, before)
+	}
+}
+
+// handlesOnly does deletes and visibility changes in a half loaded machine. On
+// FIFO queues a message that is not loaded can be told expired from its journal
+// alone, and retention is not known; both sides agree while it is off.
+func (d *driver) handlesOnly(t *rapid.T) {
+	if d.q.cfg.Retention != 0 {
+		return
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "handles") {
+		offset, attempt := d.handle(t)
+		if m := d.q.find(offset); m == nil {
+			continue
+		}
+		if rapid.Bool().Draw(t, "delete") {
+			d.step(t, lease.Input{Kind: lease.Delete, Request: 1, Offset: offset, Attempt: attempt})
+		} else {
+			d.step(t, lease.Input{Kind: lease.Visibility, Request: 1, Offset: offset, Attempt: attempt, Visibility: 20})
+		}
+	}
+}
+
+// check compares what both sides show.
+func (d *driver) check(t *rapid.T) {
+	if err := d.m.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.m.CommitOffset(); !d.q.commit(got) || got < d.commit {
+		t.Fatalf("commit offset %d, before %d", got, d.commit)
+	}
+	d.commit = d.m.CommitOffset()
+	if got := d.m.Cursor(); got != d.q.cursor {
+		t.Fatalf("cursor %d, want %d", got, d.q.cursor)
+	}
+	got := d.m.Counts()
+	want, stale := d.q.counts()
+	if got.Visible > want.Visible || got.Visible < want.Visible-stale {
+		t.Fatalf("visible %d, want %d, of which %d may be gone", got.Visible, want.Visible, stale)
+	}
+	if want.Visible = got.Visible; got != want {
+		t.Fatalf("counts %+v, want %+v", got, want)
+	}
+	at, ok := d.m.NextTimer()
+	if next, due := d.q.next(); due && (!ok || at > max(next, d.q.now)) {
+		t.Fatalf("next timer %d %v, want %d", at, ok, next)
+	} else if !due && ok && at > d.q.now {
+		t.Fatalf("next timer %d, want none", at)
+	}
+}

@@ -1,0 +1,154 @@
+package lease_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"testing"
+
+	"sqsgate/consumer/lease"
+)
+
+// busy makes a machine with all kinds of state in it.
+func busy(t testing.TB, fifo bool) *lease.Machine {
+	t.Helper()
+	m := lease.New(lease.Config{FIFO: fifo, MaxReceives: 2})
+	step := func(in lease.Input) { m.Step(1_700_000_000_000, in) }
+	for o := range int64(300) {
+		step(lease.Input{Kind: lease.Load, Message: lease.Message{
+			Offset: o, WriteTime: 1_700_000_000_000, Delay: -1, Group: number(int(o % 30)),
+		}})
+	}
+	for range 3 {
+		step(lease.Input{Kind: lease.Receive, Max: 5})
+	}
+	step(lease.Input{Kind: lease.Receive, Max: 200, Visibility: 30_000})
+	for o := int64(0); o < 100; o += 3 {
+		step(lease.Input{Kind: lease.Delete, Offset: o, Attempt: 1})
+		step(lease.Input{Kind: lease.Visibility, Offset: o + 1, Attempt: 1})
+	}
+	step(lease.Input{Kind: lease.Gap, Upto: 2000})
+	step(lease.Input{Kind: lease.Receive, Max: 20, Visibility: 30_000})
+	return m
+}
+
+func seal(body []byte) []byte {
+	return binary.LittleEndian.AppendUint32(bytes.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+func TestRestoreDamage(t *testing.T) {
+	snapshot := busy(t, true).Snapshot(nil)
+	for i := range snapshot {
+		damaged := bytes.Clone(snapshot)
+		damaged[i] ^= 0x10
+		if err := lease.New(lease.Config{FIFO: true}).Restore(damaged); !errors.Is(err, lease.ErrSnapshot) {
+			t.Fatalf("byte %d changed: %v", i, err)
+		}
+		if err := lease.New(lease.Config{FIFO: true}).Restore(snapshot[:i]); !errors.Is(err, lease.ErrSnapshot) {
+			t.Fatalf("cut at %d: %v", i, err)
+		}
+	}
+	m := lease.New(lease.Config{FIFO: true})
+	if m.Restore(seal(append(snapshot[:len(snapshot)-4:len(snapshot)-4], 0))) == nil {
+		t.Error("a byte too many is taken")
+	}
+	if err := m.Restore(snapshot); err != nil {
+		t.Errorf("after a failed restore: %v", err)
+	}
+	if m.Restore(snapshot) == nil {
+		t.Error("a second restore into the same machine succeeds")
+	}
+}
+
+// TestSnapshotSize: runs make it small.
+func TestSnapshotSize(t *testing.T) {
+	m := lease.New(lease.Config{})
+	for o := range int64(100_000) {
+		m.Step(1_700_000_000_000, lease.Input{Kind: lease.Load, Message: lease.Message{Offset: o, WriteTime: 1_700_000_000_000}})
+	}
+	m.Step(1_700_000_000_000, lease.Input{Kind: lease.Receive, Max: 50_000, Visibility: 30_000})
+	if n := len(m.Snapshot(nil)); n > 40 {
+		t.Errorf("%d bytes for one run of leases", n)
+	}
+}
+
+func TestApplyNonsense(t *testing.T) {
+	for name, op := range map[string]lease.Op{
+		"unknown kind":    {Kind: 99, Offset: 1, Count: 1},
+		"no kind":         {Offset: 1, Count: 1},
+		"offset below 0":  {Kind: lease.OpVisible, Offset: -1},
+		"huge offset":     {Kind: lease.OpPurge, Offset: 1 << 62},
+		"lease of none":   {Kind: lease.OpLease, Offset: 1},
+		"lease of all":    {Kind: lease.OpLease, Offset: 1, Count: 1 << 40},
+		"delete of none":  {Kind: lease.OpDelete, Offset: 1},
+		"delete below 0":  {Kind: lease.OpDelete, Offset: 1, Count: -1},
+		"time below 0":    {Kind: lease.OpLease, Offset: 1, Count: 1, Time: -1},
+		"move 0":          {Kind: lease.OpMove, Offset: 1},
+		"moved too far":   {Kind: lease.OpMoved, Sequence: 1},
+		"deadline beyond": {Kind: lease.OpUnmoved, Offset: 1, Deadline: 1 << 60},
+	} {
+		if lease.New(lease.Config{}).Apply(op) == nil {
+			t.Errorf("%s: %+v is taken", name, op)
+		}
+	}
+	m := lease.New(lease.Config{})
+	m.Replayed(0)
+	if m.Apply(lease.Op{Kind: lease.OpDelete, Count: 1}) == nil {
+		t.Error("an op after the replay is taken")
+	}
+}
+
+// TestApplyRuns: a long run of deletes costs nothing and moves the cursor.
+func TestApplyRuns(t *testing.T) {
+	m := lease.New(lease.Config{})
+	for _, op := range []lease.Op{
+		{Kind: lease.OpLease, Offset: 5, Count: 1, Time: 1, Deadline: 100},
+		{Kind: lease.OpDelete, Offset: 6, Count: 1 << 50},
+		{Kind: lease.OpDelete, Offset: 0, Count: 5},
+	} {
+		if err := m.Apply(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Replayed(10)
+	if m.Cursor() != 5 {
+		t.Errorf("cursor %d, want 5", m.Cursor())
+	}
+	m.Step(10, lease.Input{Kind: lease.Load, Message: lease.Message{Offset: 5}})
+	if want := int64(6 + 1<<50); m.Cursor() != want || m.CommitOffset() != 5 {
+		t.Errorf("cursor %d, commit offset %d; want %d, 5", m.Cursor(), m.CommitOffset(), want)
+	}
+}
+
+func FuzzRestore(f *testing.F) {
+	for _, fifo := range []bool{false, true} {
+		snapshot := busy(f, fifo).Snapshot(nil)
+		f.Add(snapshot[:len(snapshot)-4], fifo)
+	}
+	empty := lease.New(lease.Config{}).Snapshot(nil)
+	f.Add(empty[:len(empty)-4], false)
+	f.Fuzz(func(t *testing.T, body []byte, fifo bool) {
+		m := lease.New(lease.Config{FIFO: fifo, MaxReceives: 3})
+		if m.Restore(seal(body)) != nil {
+			return
+		}
+		snapshot := m.Snapshot(nil)
+		again := lease.New(lease.Config{FIFO: fifo})
+		if err := again.Restore(snapshot); err != nil {
+			t.Fatalf("its own snapshot: %v", err)
+		}
+		if !bytes.Equal(again.Snapshot(nil), snapshot) {
+			t.Fatal("a snapshot of a restored machine differs")
+		}
+		m.Replayed(1000)
+		for range 5 {
+			m.Step(1000, lease.Input{Kind: lease.Load, Message: lease.Message{Offset: m.Cursor()}})
+		}
+		m.Step(1<<47, lease.Input{Kind: lease.Receive, Max: 10, Visibility: 10})
+		m.Step(1<<47, lease.Input{Kind: lease.Purge, Upto: m.Cursor()})
+		if err := m.Check(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
