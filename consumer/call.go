@@ -1,0 +1,66 @@
+package consumer
+
+import (
+	"container/list"
+	"context"
+	"sync/atomic"
+
+	"sqsgate/consumer/lease"
+)
+
+// call is one request to a shard: one or more inputs that are answered together.
+// The shard sets outcomes, received and err before it closes done.
+type call struct {
+	inputs   []lease.Input
+	outcomes []lease.Outcome
+	received []Received
+	err      error
+	done     chan struct{}
+	state    atomic.Int32
+
+	// place is where a long poll stands in the queue's waitList, which guards it.
+	place *list.Element
+	// leased are the deliveries of a receive; the shard makes received of them
+	// once they are durable.
+	leased []lease.Delivery
+}
+
+// The states of a call. A caller that leaves and the shard that answers race;
+// whoever comes second cleans up.
+const (
+	callOpen int32 = iota
+	callAnswered
+	callAbandoned
+)
+
+func newCall(inputs ...lease.Input) *call {
+	return &call{inputs: inputs, outcomes: make([]lease.Outcome, len(inputs)), done: make(chan struct{})}
+}
+
+// abandoned tells whether the caller has left.
+func (c *call) abandoned() bool { return c.state.Load() == callAbandoned }
+
+// answer ends the call. It returns false when the caller has left before.
+func (c *call) answer(err error) bool {
+	c.err = err
+	if !c.state.CompareAndSwap(callOpen, callAnswered) {
+		return false
+	}
+	close(c.done)
+	return true
+}
+
+// wait waits for the answer. When ctx ends first the call counts as abandoned,
+// and what it leased is given back by the shard; the error is then ErrUnavailable.
+func (c *call) wait(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+	}
+	if c.state.CompareAndSwap(callOpen, callAbandoned) {
+		return ErrUnavailable
+	}
+	<-c.done
+	return c.err
+}

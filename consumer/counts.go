@@ -1,0 +1,85 @@
+package consumer
+
+import (
+	"context"
+
+	"sqsgate/consumer/lease"
+)
+
+// countCall asks a shard for its counts.
+type countCall struct {
+	counts lease.Counts
+	cursor int64
+	ok     bool
+	done   chan struct{}
+}
+
+func (t *tenure) count(c *countCall) {
+	c.counts, c.cursor, c.ok = t.machine.Counts(), t.machine.Cursor(), true
+	close(c.done)
+}
+
+// Counts tells the numbers of messages, with those that are not loaded yet. What
+// this process saw acknowledged is counted. The errors are ErrQueueGone and
+// ErrUnavailable.
+func (q *Queue) Counts(ctx context.Context) (Counts, error) {
+	shards, err := q.ready(ctx)
+	if err != nil {
+		return Counts{}, err
+	}
+	awaitLoad(ctx, shards)
+	calls := make([]*countCall, len(shards))
+	for i, s := range shards {
+		calls[i] = &countCall{done: make(chan struct{})}
+		if !s.post(event{kind: eventCounts, counts: calls[i]}) {
+			return Counts{}, ErrUnavailable
+		}
+	}
+	_, ends, err := q.describe(ctx)
+	if err != nil {
+		return Counts{}, ErrUnavailable
+	}
+	var sum Counts
+	for i, c := range calls {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return Counts{}, ErrUnavailable
+		}
+		if !c.ok {
+			return Counts{}, ErrUnavailable
+		}
+		waiting := max(0, ends[shards[i].partition]-c.cursor)
+		sum.Visible += int64(c.counts.Visible) + waiting
+		sum.InFlight += int64(c.counts.InFlight)
+		sum.Delayed += int64(c.counts.Delayed)
+	}
+	return sum, nil
+}
+
+// Purge removes every message written before the call. The errors are
+// ErrQueueGone and ErrUnavailable; after an error some partitions may be purged.
+func (q *Queue) Purge(ctx context.Context) error {
+	shards, err := q.ready(ctx)
+	if err != nil {
+		return err
+	}
+	partitions, ends, err := q.describe(ctx)
+	if err != nil || len(partitions) != len(shards) {
+		return ErrUnavailable
+	}
+	q.dedup.purge()
+	calls := make([]*call, len(shards))
+	for i, s := range shards {
+		calls[i] = newCall(lease.Input{Kind: lease.Purge, Upto: ends[s.partition]})
+		if !s.post(event{kind: eventCall, call: calls[i]}) {
+			return ErrUnavailable
+		}
+	}
+	for _, c := range calls {
+		if err := c.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package consumer
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // not for security
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"sqsgate/consumer/lease"
+	"sqsgate/internal/logread"
+)
+
+// deduplicationCapacity bounds the ids a queue remembers: 5 minutes of 3,000
+// sends a second.
+const deduplicationCapacity = 1_000_000
+
+// DeduplicationID is the id of one FIFO send and its group.
+type DeduplicationID struct {
+	ID    string
+	Group string
+}
+
+// deduplicator is the deduplication window of one FIFO queue, for sends. It holds
+// what the log says of the last five minutes, and the sends under way.
+type deduplicator struct {
+	mu       sync.Mutex
+	index    *lease.Index
+	underWay map[lease.Hash]chan struct{} // closed when the send is settled
+	purged   int64                        // time of the last purge, ms
+}
+
+func newDeduplicator() *deduplicator {
+	return &deduplicator{
+		index:    lease.NewIndex(deduplicationWindow.Milliseconds(), deduplicationCapacity),
+		underWay: make(map[lease.Hash]chan struct{}),
+	}
+}
+
+// add notes a message of the log.
+func (d *deduplicator) add(key lease.Hash, at, partition, offset int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, _, known := d.index.Lookup(key, at); !known {
+		d.index.Add(key, at, partition, offset)
+	}
+}
+
+func (d *deduplicator) purge() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.index.Clear()
+	d.purged = time.Now().UnixMilli()
+}
+
+// deduplicationKey is what equals for duplicates: the id, with the group where
+// the scope is the group. The zero Hash means that there is no id.
+func (q *Queue) deduplicationKey(id DeduplicationID) lease.Hash {
+	if id.ID == "" {
+		return lease.Hash{}
+	}
+	b := make([]byte, 0, len(id.ID)+len(id.Group)+binary.MaxVarintLen64)
+	b = append(binary.AppendUvarint(b, uint64(len(id.ID))), id.ID...)
+	if q.settings.Load().DeduplicationPerGroup {
+		b = append(b, id.Group...)
+	}
+	return md5.Sum(b) //nolint:gosec // a name's hash
+}
+
+// PrivateDeduplication tells whether messages must hide their deduplication id
+// from the server's own deduplication, which knows ids alone: the scope is the
+// group, or the queue was purged within the window.
+func (q *Queue) PrivateDeduplication() bool {
+	if q.settings.Load().DeduplicationPerGroup {
+		return true
+	}
+	q.dedup.mu.Lock()
+	defer q.dedup.mu.Unlock()
+	return time.Now().UnixMilli()-q.dedup.purged < 2*deduplicationWindow.Milliseconds()
+}
+
+// Claim asks the deduplication window of a FIFO queue for each id (with its
+// group); the ids of one call differ. It waits for earlier sends of the same id
+// that are under way. Every
+// claim that is not a duplicate must be settled. On error nothing is claimed:
+// ErrQueueGone, ErrUnavailable, or ErrOverLimit when the window is full.
+func (q *Queue) Claim(ctx context.Context, ids []DeduplicationID) ([]Claim, error) {
+	if _, err := q.ready(ctx); err != nil {
+		return nil, err
+	}
+	claims := make([]Claim, len(ids))
+	for i, id := range ids {
+		claim, err := q.claim(ctx, q.deduplicationKey(id))
+		if err != nil {
+			q.release(claims[:i])
+			return nil, err
+		}
+		claims[i] = claim
+	}
+	return claims, nil
+}
+
+// release ends claims whose messages were not sent.
+func (q *Queue) release(claims []Claim) {
+	written := make([]Written, len(claims))
+	for i := range written {
+		written[i].Err = ErrUnavailable
+	}
+	q.Settle(claims, written)
+}
+
+func (q *Queue) claim(ctx context.Context, key lease.Hash) (Claim, error) {
+	d := q.dedup
+	for {
+		d.mu.Lock()
+		if partition, offset, known := d.index.Lookup(key, time.Now().UnixMilli()); known {
+			d.mu.Unlock()
+			return Claim{Duplicate: true, Partition: partition, Offset: offset}, nil
+		}
+		other := d.underWay[key]
+		if other == nil {
+			d.underWay[key] = make(chan struct{})
+			d.mu.Unlock()
+			return Claim{key: key}, nil
+		}
+		d.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return Claim{}, ErrUnavailable
+		}
+	}
+}
+
+// Settle ends claims: written[i] says what became of claims[i]; duplicates are
+// skipped. A message that may not be stored stays unknown: when it is in the log
+// after all, the shard notes it as it loads it.
+func (q *Queue) Settle(claims []Claim, written []Written) {
+	d := q.dedup
+	now := time.Now().UnixMilli()
+	d.mu.Lock()
+	for i, c := range claims {
+		if c.Duplicate {
+			continue
+		}
+		if w := written[i]; w.Err == nil && w.Offset >= 0 {
+			d.index.Add(c.key, now, w.Partition, w.Offset)
+		}
+		if done := d.underWay[c.key]; done != nil {
+			close(done)
+			delete(d.underWay, c.key)
+		}
+	}
+	d.mu.Unlock()
+	for i, c := range claims {
+		if w := written[i]; !c.Duplicate && w.Err == nil && w.Offset >= 0 {
+			q.wrote(w.Partition, w.Offset)
+		}
+	}
+}
+
+// loadDeduplication reads what the log says of the last five minutes, and of the
+// five minutes before the first message to be loaded.
+func (t *tenure) loadDeduplication(ctx context.Context) error {
+	_, ends, err := t.s.q.describe(ctx)
+	if err != nil {
+		return err
+	}
+	end, cursor := ends[t.s.partition], t.machine.Cursor()
+	if end == 0 {
+		return nil
+	}
+	window := deduplicationWindow.Milliseconds()
+	since := t.now() - window
+	if cursor < end {
+		first, ok, err := t.source.at(ctx, cursor)
+		if err != nil {
+			return err
+		}
+		if ok {
+			since = min(since, first.WriteTime-window)
+		}
+	}
+	purged := t.machine.PurgeMark()
+	return t.source.since(ctx, millis(since), end, func(m *logread.Message) {
+		if m.Offset < purged {
+			return // a purge forgets the ids
+		}
+		key := t.message(m).Deduplication
+		if key == (lease.Hash{}) {
+			return
+		}
+		if m.Offset < cursor {
+			t.machine.Seen(key, m.WriteTime, m.Offset)
+		}
+		if m.WriteTime > t.now()-window {
+			t.s.q.dedup.add(key, m.WriteTime, t.s.partition, m.Offset)
+		}
+	})
+}

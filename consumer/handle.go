@@ -1,0 +1,230 @@
+package consumer
+
+import (
+	"crypto/md5" //nolint:gosec // not for security
+	"log/slog"
+
+	"sqsgate/codec"
+	"sqsgate/consumer/journal"
+	"sqsgate/consumer/lease"
+	"sqsgate/internal/logread"
+)
+
+// handle takes one event.
+func (t *tenure) handle(now int64, e *event) error {
+	if e.tenure != 0 && e.tenure != t.id {
+		return nil // of an earlier tenure
+	}
+	switch e.kind {
+	case eventCall:
+		t.call(now, e.call)
+	case eventData:
+		t.load(now, e)
+	case eventAck:
+		return t.acked(now, e.ack)
+	case eventConfigure:
+		t.machine.Configure(now, t.config())
+	case eventCounts:
+		t.count(e.counts)
+	case eventBarrier:
+		t.barriers = append(t.barriers, e.barrier)
+	case eventFeedLost:
+		return e.err
+	}
+	return nil
+}
+
+// call steps the machine through the inputs of a call. What it leased or changed
+// is answered when it is durable.
+func (t *tenure) call(now int64, c *call) {
+	if c.abandoned() {
+		return
+	}
+	for i, in := range c.inputs {
+		for _, effect := range t.machine.Step(now, in) {
+			if effect.Kind != lease.Answer {
+				continue
+			}
+			c.outcomes[i] = effect.Outcome
+			c.leased = append(c.leased, effect.Deliveries...)
+		}
+		if in.Kind == lease.Purge {
+			t.bodies.below(in.Upto)
+			t.feed.skip(t.machine.Cursor())
+		}
+	}
+	if c.inputs[0].Kind == lease.Receive && len(c.leased) == 0 {
+		t.finish(c, nil) // nothing to make durable
+		return
+	}
+	t.pending = append(t.pending, c)
+}
+
+// finish answers a call. Messages that reach nobody are given back.
+func (t *tenure) finish(c *call, err error) {
+	if answered := c.answer(err); len(c.leased) > 0 && (!answered || err != nil) {
+		t.s.giveBack(c.leased)
+	}
+}
+
+// serveWaits hands ready messages to the receives that wait, first come first
+// served.
+func (t *tenure) serveWaits(now int64) {
+	for t.machine.Ready() {
+		c := t.s.q.waits.pop()
+		if c == nil {
+			return
+		}
+		for _, effect := range t.machine.Step(now, c.inputs[0]) {
+			if effect.Kind == lease.Answer {
+				c.outcomes[0] = effect.Outcome
+				c.leased = append(c.leased, effect.Deliveries...)
+			}
+		}
+		if len(c.leased) == 0 {
+			t.s.q.waits.putBack(c)
+			return
+		}
+		t.pending = append(t.pending, c)
+	}
+}
+
+// load brings messages of the feed into the machine.
+func (t *tenure) load(now int64, e *event) {
+	if e.start > t.machine.Cursor() {
+		t.machine.Step(now, lease.Input{Kind: lease.Gap, Upto: e.start})
+	}
+	if n := int64(len(e.messages)); n > 0 {
+		t.average = max(1, (7*t.average+e.cost/n)/8)
+	}
+	for i := range e.messages {
+		m := &e.messages[i]
+		cursor := t.machine.Cursor()
+		if m.Offset < cursor {
+			continue // purged while it was on its way
+		}
+		if m.Offset > cursor {
+			t.machine.Step(now, lease.Input{Kind: lease.Gap, Upto: m.Offset})
+		}
+		msg := t.message(m)
+		t.machine.Step(now, lease.Input{Kind: lease.Load, Offset: m.Offset, Message: msg})
+		if msg.Deduplication != (lease.Hash{}) {
+			t.s.q.dedup.add(msg.Deduplication, m.WriteTime, t.s.partition, m.Offset)
+		}
+		t.bodies.put(*m)
+	}
+}
+
+// message is what the machine needs to know of m.
+func (t *tenure) message(m *logread.Message) lease.Message {
+	t.items = t.items[:0]
+	for _, item := range m.Metadata {
+		t.items = append(t.items, codec.Item{Key: item.GetKey(), Value: item.GetValue()})
+	}
+	r := codec.Record{Codec: m.Codec, Metadata: t.items, ProducerID: m.ProducerID}
+	h := codec.Peek(r)
+	msg := lease.Message{Offset: m.Offset, WriteTime: m.WriteTime, SentTime: h.SentMillis, Delay: -1}
+	if h.Delay >= 0 {
+		msg.Delay = int64(h.Delay) * 1000
+	}
+	group := h.Group(&r, t.s.q.spec.FIFO)
+	if group != "" {
+		msg.Group = md5.Sum([]byte(group)) //nolint:gosec // a name's hash
+	}
+	if t.s.q.spec.FIFO {
+		msg.Deduplication = t.s.q.deduplicationKey(DeduplicationID{ID: h.DeduplicationID, Group: group})
+	}
+	return msg
+}
+
+// flush sends what changed to the journal, one append at a time, and answers
+// what does not depend on one.
+func (t *tenure) flush(now int64) error {
+	if t.appending {
+		return nil
+	}
+	t.ops = t.machine.TakeOps(t.ops[:0])
+	var snapshot []byte
+	if t.snapshots.take(now, len(t.ops)) {
+		snapshot = t.machine.Snapshot(nil)
+		t.snapshots.taken(int64(len(snapshot)), now)
+	}
+	if len(t.ops) == 0 && snapshot == nil {
+		t.answerAll(t.pending)
+		t.pending = t.pending[:0]
+		return nil
+	}
+	if err := t.journal.Append(now, t.ops, snapshot); err != nil {
+		return err
+	}
+	t.s.q.c.metrics.appends.Inc()
+	t.s.q.c.metrics.ops.Add(float64(len(t.ops)))
+	t.appending, t.appendedAt = true, now
+	t.pending, t.sealed = t.sealed[:0], t.pending
+	t.commits.sealed = t.machine.CommitOffset()
+	return nil
+}
+
+// acked answers the calls whose append is durable.
+func (t *tenure) acked(now int64, ack journal.Ack) error {
+	if ack.Err != nil {
+		return ack.Err
+	}
+	t.appending = false
+	t.commits.acked(now)
+	if ack.SnapshotOffset >= 0 {
+		t.s.q.trims.set(t.s.partition, ack.SnapshotOffset)
+		t.trim()
+	}
+	t.answerAll(t.sealed)
+	t.sealed = t.sealed[:0]
+	return nil
+}
+
+func (t *tenure) answerAll(calls []*call) {
+	for _, c := range calls {
+		if len(c.leased) > 0 {
+			t.deliver(c)
+		} else {
+			t.finish(c, nil)
+		}
+	}
+	clear(calls)
+}
+
+// trim lets the journal forget what no partition needs any more.
+func (t *tenure) trim() {
+	s := t.s
+	offset, ok := s.q.trims.due(s.partition, s.q.journalPartitions)
+	if !ok {
+		return
+	}
+	t.tasks.Go(func() {
+		if err := s.q.trimJournal(t.ctx, s.partition%s.q.journalPartitions, offset); err != nil && t.ctx.Err() == nil {
+			s.log.Warn("trimming the journal failed", slog.Any("error", err))
+		}
+	})
+}
+
+// commit tells the server how far the partition is finished, when that is due.
+func (t *tenure) commit(now int64, force bool) {
+	from, to, ok := t.commits.take(now, force)
+	if !ok {
+		return
+	}
+	if err := t.s.session.commit(t.s.partitionSession, from, to); err != nil {
+		t.s.session.cancel() // the session is gone; its Recv tells why
+	}
+}
+
+func (t *tenure) received(d lease.Delivery, m *logread.Message) Received {
+	return Received{
+		Handle: receipt{
+			incarnation: t.s.q.spec.Incarnation, partition: t.s.partition, offset: d.Offset,
+			receives: d.Receives, epoch: t.journal.Epoch(),
+		}.handle(),
+		Partition: t.s.partition, Offset: d.Offset,
+		Written: millis(m.WriteTime), FirstReceived: millis(d.FirstReceived),
+		ReceiveCount: int(d.Receives), Record: record(m),
+	}
+}

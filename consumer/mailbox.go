@@ -1,0 +1,95 @@
+package consumer
+
+import (
+	"sync"
+
+	"sqsgate/consumer/journal"
+	"sqsgate/internal/logread"
+)
+
+// eventKind says what an event tells a shard.
+type eventKind uint8
+
+const (
+	eventCall      eventKind = iota + 1 // a request: call
+	eventData                           // messages of the feed
+	eventAck                            // the journal answered
+	eventConfigure                      // the queue's settings changed
+	eventCounts                         // count: counts
+	eventBarrier                        // tell when the cursor has passed: barrier
+	eventFeedLost                       // the feed cannot go on: err
+)
+
+type event struct {
+	kind     eventKind
+	tenure   int64 // of eventData, eventAck and eventFeedLost; others have 0
+	call     *call
+	messages []logread.Message
+	cost     int64
+	start    int64 // eventData: the first retained offset, or -1
+	ack      journal.Ack
+	counts   *countCall
+	barrier  *barrier
+	err      error
+}
+
+// mailboxLimit bounds the calls that wait for one shard. The other events are
+// bounded by their senders.
+const mailboxLimit = 1 << 14
+
+// mailbox is a shard's queue of events. It never blocks the sender.
+type mailbox struct {
+	mu     sync.Mutex
+	events []event
+	calls  int
+	closed bool
+	wake   chan struct{}
+}
+
+func newMailbox() mailbox { return mailbox{wake: make(chan struct{}, 1)} }
+
+// put adds an event. It refuses calls above the limit, and everything once the
+// mailbox is closed.
+func (m *mailbox) put(e event) bool {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return false
+	}
+	if e.kind == eventCall {
+		if m.calls >= mailboxLimit {
+			m.mu.Unlock()
+			return false
+		}
+		m.calls++
+	}
+	m.events = append(m.events, e)
+	m.mu.Unlock()
+	m.poke()
+	return true
+}
+
+// poke wakes the shard without an event.
+func (m *mailbox) poke() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is in the mailbox; buf is used for what comes next.
+func (m *mailbox) take(buf []event) []event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	taken := m.events
+	m.events, m.calls = buf[:0], 0
+	return taken
+}
+
+// close refuses what comes from now on and returns what is left.
+func (m *mailbox) close() []event {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	return m.take(nil)
+}

@@ -1,0 +1,31 @@
+package consumer
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	appends     prometheus.Counter
+	ops         prometheus.Counter
+	rereads     prometheus.Counter
+	tenuresLost prometheus.Counter
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	m := &metrics{
+		appends: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sqsgate_journal_appends_total", Help: "Appends to the journals of this process's partitions.",
+		}),
+		ops: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sqsgate_journal_ops_total", Help: "Leases, deletes and other changes appended to journals, merged into runs.",
+		}),
+		rereads: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sqsgate_consumer_rereads_total", Help: "Bodies read again because the cache did not hold them.",
+		}),
+		tenuresLost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sqsgate_consumer_tenures_lost_total", Help: "Times a partition ceased to be served because of a failure.",
+		}),
+	}
+	if r != nil {
+		r.MustRegister(m.appends, m.ops, m.rereads, m.tenuresLost)
+	}
+	return m
+}

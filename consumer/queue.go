@@ -1,0 +1,298 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
+
+	"sqsgate/consumer/journal"
+	"sqsgate/internal/ydbstatus"
+)
+
+// Queue is the shared consumer of one queue: a read session, the shards of the
+// partitions it was given, and the receives that wait.
+type Queue struct {
+	c    *Consumer
+	log  *slog.Logger
+	spec Spec // Settings aside, which are in settings
+
+	settings atomic.Pointer[Settings]
+	cancel   context.CancelFunc
+	stopping chan struct{} // closed first on stop: shards end gracefully
+	done     chan struct{} // closed when everything has ended
+	stopOnce sync.Once
+
+	journalTopic      string
+	journalPartitions int64
+
+	trims  *trims
+	dedup  *deduplicator // FIFO queues only
+	waits  waitList
+	rotate atomic.Uint32
+
+	mu       sync.Mutex
+	shards   map[int64]*shard
+	expected map[int64]bool // the partitions of the topic
+	err      error          // why there is no read session; nil while there is one
+	final    error          // set when the queue has been stopped
+	changed  chan struct{}  // closed and replaced when one of the above changes
+}
+
+func newQueue(c *Consumer, spec Spec) *Queue {
+	q := &Queue{
+		c:        c,
+		log:      c.log.With(slog.String("topic", spec.Topic), slog.String("consumer", spec.Consumer)),
+		spec:     spec,
+		cancel:   func() {},
+		stopping: make(chan struct{}),
+		done:     make(chan struct{}),
+		shards:   make(map[int64]*shard),
+		changed:  make(chan struct{}),
+		err:      errors.New("the read session is being opened"),
+	}
+	q.journalTopic = c.journalPath(spec.Topic, spec.Consumer)
+	q.trims = newTrims()
+	q.dedup = newDeduplicator()
+	settings := spec.Settings
+	q.settings.Store(&settings)
+	return q
+}
+
+// start runs the queue until stop; it begins once after, if any, is closed.
+func (q *Queue) start(after <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	q.cancel = cancel
+	go func() {
+		defer close(q.done)
+		defer cancel()
+		if after != nil {
+			<-after
+		}
+		q.run(ctx)
+	}()
+}
+
+// stop ends the queue gracefully: every call that waits is answered with final,
+// journals get their snapshots. It returns when everything has ended.
+func (q *Queue) stop(final error) {
+	q.stopOnce.Do(func() {
+		q.fail(final)
+		close(q.stopping)
+	})
+	<-q.done
+}
+
+// fail ends what waits with final, and everything that comes after.
+func (q *Queue) fail(final error) {
+	q.mu.Lock()
+	q.final = final
+	q.notify()
+	q.mu.Unlock()
+	q.waits.close(final)
+}
+
+// run keeps a read session open until the queue is stopped.
+func (q *Queue) run(ctx context.Context) {
+	for attempt := 0; ; attempt++ {
+		opened, err := q.session(ctx)
+		if opened {
+			attempt = 0
+		}
+		select {
+		case <-q.stopping:
+			return
+		case <-ctx.Done():
+			return
+		default:
+		}
+		if err != nil {
+			q.log.Warn("read session ended", slog.Any("error", err), slog.Int("attempt", attempt))
+		}
+		q.setError(err)
+		if !q.pauseOrStop(ctx, attempt) {
+			return
+		}
+	}
+}
+
+// pauseOrStop waits before the next attempt; false = the queue ends.
+func (q *Queue) pauseOrStop(ctx context.Context, attempt int) bool {
+	t := time.NewTimer(backOff(attempt))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-q.stopping:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// prepare makes the journal topic and learns the partitions of the data topic.
+func (q *Queue) prepare(ctx context.Context) error {
+	expected, _, err := q.describe(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := journal.Ensure(ctx, q.c.opts.Topics, q.c.opts.Scheme, q.journalTopic)
+	if err != nil {
+		return err
+	}
+	q.journalPartitions = n
+	q.trims.expect(expected)
+	q.mu.Lock()
+	q.expected = expected
+	q.notify()
+	q.mu.Unlock()
+	return nil
+}
+
+// describe tells the partitions of the topic and the offsets behind their last
+// messages.
+func (q *Queue) describe(ctx context.Context) (partitions map[int64]bool, ends map[int64]int64, err error) {
+	resp, err := q.c.opts.Topics.DescribeTopic(ctx, &Ydb_Topic.DescribeTopicRequest{Path: q.spec.Topic, IncludeStats: true})
+	var result Ydb_Topic.DescribeTopicResult
+	if err := ydbstatus.Operation(resp.GetOperation(), err, &result); err != nil {
+		return nil, nil, fmt.Errorf("describing %s: %w", q.spec.Topic, err)
+	}
+	partitions, ends = make(map[int64]bool), make(map[int64]int64)
+	for _, p := range result.GetPartitions() {
+		partitions[p.GetPartitionId()] = true
+		ends[p.GetPartitionId()] = p.GetPartitionStats().GetPartitionOffsets().GetEnd()
+	}
+	return partitions, ends, nil
+}
+
+// configure takes new settings over.
+func (q *Queue) configure(s Settings) {
+	if *q.settings.Load() == s {
+		return
+	}
+	q.settings.Store(&s)
+	for _, sh := range q.serving() {
+		sh.post(event{kind: eventConfigure})
+	}
+}
+
+// notify wakes who waits for a change of state. q.mu is held.
+func (q *Queue) notify() {
+	close(q.changed)
+	q.changed = make(chan struct{})
+}
+
+func (q *Queue) setError(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err = err
+	q.notify()
+}
+
+// shardChanged is called by shards when they begin or cease to serve.
+func (q *Queue) shardChanged() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.notify()
+}
+
+// serving lists the shards that serve now, lowest partition first.
+func (q *Queue) serving() []*shard {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.servingLocked()
+}
+
+func (q *Queue) servingLocked() []*shard {
+	list := make([]*shard, 0, len(q.shards))
+	for _, s := range q.shards {
+		if s.serving.Load() {
+			list = append(list, s)
+		}
+	}
+	sortShards(list)
+	return list
+}
+
+// ready waits until every partition of the queue is served or known to be broken
+// and returns those that are served. It fails with ErrQueueGone, or with
+// ErrUnavailable when ctx ends first or no partition is served.
+func (q *Queue) ready(ctx context.Context) ([]*shard, error) {
+	for {
+		q.mu.Lock()
+		final, sessionErr, changed := q.final, q.err, q.changed
+		settled := q.expected != nil && sessionErr == nil
+		for p := range q.expected {
+			s := q.shards[p]
+			settled = settled && s != nil && (s.serving.Load() || s.broken() != nil)
+		}
+		list := q.servingLocked()
+		q.mu.Unlock()
+		switch {
+		case final != nil:
+			return nil, final
+		case ydbstatus.Is(sessionErr, Ydb.StatusIds_SCHEME_ERROR):
+			return nil, ErrQueueGone
+		case settled && len(list) > 0:
+			return list, nil
+		case settled:
+			return nil, ErrUnavailable
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, q.trouble())
+		}
+	}
+}
+
+// shard waits for the shard of one partition. A partition that the topic does
+// not have is ErrHandle.
+func (q *Queue) shard(ctx context.Context, partition int64) (*shard, error) {
+	q.mu.Lock()
+	s := q.shards[partition]
+	q.mu.Unlock()
+	if s != nil && s.serving.Load() {
+		return s, nil
+	}
+	list, err := q.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.partition == partition {
+			return s, nil
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.expected[partition] {
+		return nil, ErrHandle
+	}
+	return nil, ErrUnavailable
+}
+
+// trouble tells what keeps the queue from being served; nil when nothing does.
+func (q *Queue) trouble() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	errs := []error{q.final, q.err}
+	for _, s := range q.shards {
+		errs = append(errs, s.broken())
+	}
+	return errors.Join(errs...)
+}
+
+func (q *Queue) wrote(partition, offset int64) {
+	q.mu.Lock()
+	s := q.shards[partition]
+	q.mu.Unlock()
+	if s != nil {
+		s.wrote(offset)
+	}
+}

@@ -1,0 +1,160 @@
+package consumer
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sqsgate/consumer/lease"
+)
+
+// readYourWrites bounds how long a receive without a wait holds back an empty
+// answer until the messages this process has seen acknowledged are loaded.
+const readYourWrites = 200 * time.Millisecond
+
+// Receive hands out messages of any partition, or waits for them. An empty slice
+// is not an error. When ctx ends early the messages are given back and the error
+// is ErrUnavailable. Other errors: ErrQueueGone, ErrOverLimit.
+func (q *Queue) Receive(ctx context.Context, r ReceiveRequest) ([]Received, error) {
+	shards, err := q.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	got, err := q.receiveNow(ctx, shards, r)
+	if err != nil || len(got) > 0 {
+		return got, err
+	}
+	if r.Wait <= 0 {
+		if !awaitLoad(ctx, shards) {
+			return nil, nil
+		}
+		return q.receiveNow(ctx, shards, r)
+	}
+	return q.receiveLater(ctx, shards, r)
+}
+
+// receiveNow asks one shard after the other until Max messages are there: first
+// those known to have some, beginning at another one each time.
+func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveRequest) ([]Received, error) {
+	order := rotated(shards, int(q.rotate.Add(1)))
+	slices.SortStableFunc(order, func(a, b *shard) int {
+		return boolToInt(b.hasReady.Load()) - boolToInt(a.hasReady.Load())
+	})
+	var got []Received
+	var overLimit bool
+	for _, s := range order {
+		if len(got) > 0 && !s.hasReady.Load() {
+			break
+		}
+		c := newCall(lease.Input{Kind: lease.Receive, Max: r.Max - len(got), Visibility: r.Visibility.Milliseconds()})
+		if err := s.do(ctx, c); err != nil {
+			if len(got) > 0 {
+				break // the answer holds what is leased already
+			}
+			return nil, err
+		}
+		got = append(got, c.received...)
+		overLimit = overLimit || c.outcomes[0] == lease.OverLimit
+		if len(got) >= r.Max {
+			break
+		}
+	}
+	switch {
+	case len(got) == 0:
+		if overLimit && r.Wait <= 0 {
+			return nil, ErrOverLimit
+		}
+		return nil, nil
+	case ctx.Err() != nil:
+		q.giveBack(got)
+		return nil, ErrUnavailable
+	}
+	return got, nil
+}
+
+// receiveLater waits in the queue's list until a shard has messages.
+func (q *Queue) receiveLater(ctx context.Context, shards []*shard, r ReceiveRequest) ([]Received, error) {
+	c := newCall(lease.Input{Kind: lease.Receive, Max: r.Max, Visibility: r.Visibility.Milliseconds()})
+	q.waits.push(c)
+	// A message may have come since receiveNow looked.
+	for _, s := range shards {
+		if s.hasReady.Load() {
+			s.mailbox.poke()
+		}
+	}
+	timer := time.NewTimer(r.Wait)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+		q.waits.remove(c)
+		if c.state.CompareAndSwap(callOpen, callAbandoned) {
+			return nil, nil
+		}
+		<-c.done
+	case <-ctx.Done():
+		q.waits.remove(c)
+		if c.state.CompareAndSwap(callOpen, callAbandoned) {
+			return nil, ErrUnavailable
+		}
+		<-c.done
+	}
+	switch {
+	case c.err != nil:
+		return nil, c.err
+	case ctx.Err() != nil:
+		q.giveBack(c.received)
+		return nil, ErrUnavailable
+	}
+	return c.received, nil
+}
+
+// giveBack ends the leases of messages that cannot be handed to their client.
+func (q *Queue) giveBack(messages []Received) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range messages {
+		if s := q.shards[m.Partition]; s != nil {
+			s.giveBack([]lease.Delivery{{Offset: m.Offset, Receives: uint32(m.ReceiveCount)}}) //nolint:gosec // came from a uint32
+		}
+	}
+}
+
+// awaitLoad waits until the shards have loaded what this process saw
+// acknowledged. It tells whether there was something to wait for.
+func awaitLoad(ctx context.Context, shards []*shard) bool {
+	timer := time.NewTimer(readYourWrites)
+	defer timer.Stop()
+	waited := false
+	for _, s := range shards {
+		passed := s.caughtUp()
+		if passed == nil {
+			continue
+		}
+		waited = true
+		select {
+		case <-passed:
+		case <-timer.C:
+			return true
+		case <-ctx.Done():
+			return true
+		}
+	}
+	return waited
+}
+
+func rotated(shards []*shard, by int) []*shard {
+	n := len(shards)
+	list := make([]*shard, 0, n)
+	for i := range n {
+		list = append(list, shards[(i+by)%n])
+	}
+	return list
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

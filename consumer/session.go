@@ -1,0 +1,219 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Topic_V1"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
+
+	"sqsgate/internal/ydbstatus"
+)
+
+// session is the read session of a queue's consumer. It is the queue's claim to
+// partitions and the way to commit offsets; it never asks for data, which each
+// shard reads for itself, so that one partition's backlog cannot use up the
+// credit of another.
+type session struct {
+	q      *Queue
+	stream Ydb_Topic_V1.TopicService_StreamReadClient
+	cancel context.CancelFunc
+	sendMu sync.Mutex
+	tasks  sync.WaitGroup // shards and their releases
+}
+
+// session opens the read session and serves it until it ends. opened tells
+// whether the server accepted it.
+func (q *Queue) session(ctx context.Context) (opened bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := q.prepare(ctx); err != nil {
+		return false, err
+	}
+	stream, err := q.c.opts.Topics.StreamRead(ctx)
+	if err != nil {
+		return false, fmt.Errorf("opening the read session: %w", err)
+	}
+	s := &session{q: q, stream: stream, cancel: cancel}
+	s.tasks.Go(func() {
+		select {
+		case <-q.stopping:
+			s.releaseAll()
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	defer func() {
+		cancel()
+		s.tasks.Wait()
+		q.dropShards()
+	}()
+	return s.serve(ctx)
+}
+
+func (s *session) serve(ctx context.Context) (opened bool, err error) {
+	err = s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_InitRequest{
+			InitRequest: &Ydb_Topic.StreamReadMessage_InitRequest{
+				TopicsReadSettings:      []*Ydb_Topic.StreamReadMessage_InitRequest_TopicReadSettings{{Path: s.q.spec.Topic}},
+				Consumer:                s.q.spec.Consumer,
+				ReaderName:              s.q.c.opts.Address,
+				AutoPartitioningSupport: true,
+			},
+		},
+	})
+	if err != nil {
+		return false, fmt.Errorf("opening the read session: %w", err)
+	}
+	for {
+		msg, err := s.stream.Recv()
+		if err == nil {
+			err = ydbstatus.Check(msg.GetStatus(), msg.GetIssues())
+		}
+		if err != nil {
+			return opened, fmt.Errorf("read session: %w", err)
+		}
+		switch {
+		case msg.GetInitResponse() != nil:
+			opened = true
+			s.q.setError(nil)
+		case msg.GetStartPartitionSessionRequest() != nil:
+			if err := s.begin(ctx, msg.GetStartPartitionSessionRequest()); err != nil {
+				return opened, err
+			}
+		case msg.GetStopPartitionSessionRequest() != nil:
+			s.end(msg.GetStopPartitionSessionRequest())
+		case msg.GetCommitOffsetResponse() != nil:
+			for _, p := range msg.GetCommitOffsetResponse().GetPartitionsCommittedOffsets() {
+				if sh := s.q.bySession(p.GetPartitionSessionId()); sh != nil {
+					sh.committed.Store(p.GetCommittedOffset())
+				}
+			}
+		}
+	}
+}
+
+// begin takes a partition over. The session itself starts behind the last
+// message: it is never asked for data, and what is written later stays with the
+// server.
+func (s *session) begin(ctx context.Context, start *Ydb_Topic.StreamReadMessage_StartPartitionSessionRequest) error {
+	id := start.GetPartitionSession().GetPartitionSessionId()
+	end := start.GetPartitionOffsets().GetEnd()
+	err := s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_StartPartitionSessionResponse{
+			StartPartitionSessionResponse: &Ydb_Topic.StreamReadMessage_StartPartitionSessionResponse{
+				PartitionSessionId: id, ReadOffset: &end,
+			},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	sh := newShard(s, start.GetPartitionSession().GetPartitionId(), id)
+	sh.committed.Store(start.GetCommittedOffset())
+	s.q.mu.Lock()
+	s.q.shards[sh.partition] = sh
+	s.q.mu.Unlock()
+	s.q.log.Debug("partition taken", slog.Int64("partition", sh.partition), slog.Int64("committed", start.GetCommittedOffset()))
+	sh.start(ctx)
+	return nil
+}
+
+// end gives a partition back because the server wants it.
+func (s *session) end(stop *Ydb_Topic.StreamReadMessage_StopPartitionSessionRequest) {
+	sh := s.q.bySession(stop.GetPartitionSessionId())
+	if sh == nil {
+		return
+	}
+	s.tasks.Go(func() {
+		if stop.GetGraceful() {
+			sh.release()
+		} else {
+			sh.abort()
+		}
+		s.q.mu.Lock()
+		if s.q.shards[sh.partition] == sh {
+			delete(s.q.shards, sh.partition)
+		}
+		s.q.notify()
+		s.q.mu.Unlock()
+		if !stop.GetGraceful() {
+			return
+		}
+		err := s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+			ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_StopPartitionSessionResponse{
+				StopPartitionSessionResponse: &Ydb_Topic.StreamReadMessage_StopPartitionSessionResponse{
+					PartitionSessionId: stop.GetPartitionSessionId(),
+				},
+			},
+		})
+		if err != nil {
+			s.cancel() // Recv tells why
+		}
+	})
+}
+
+// commit tells the server that [from, to) of a partition is finished.
+func (s *session) commit(partitionSession, from, to int64) error {
+	return s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_CommitOffsetRequest{
+			CommitOffsetRequest: &Ydb_Topic.StreamReadMessage_CommitOffsetRequest{
+				CommitOffsets: []*Ydb_Topic.StreamReadMessage_CommitOffsetRequest_PartitionCommitOffset{{
+					PartitionSessionId: partitionSession,
+					Offsets:            []*Ydb_Topic.OffsetsRange{{Start: from, End: to}},
+				}},
+			},
+		},
+	})
+}
+
+// releaseAll ends every shard gracefully.
+func (s *session) releaseAll() {
+	s.q.mu.Lock()
+	shards := make([]*shard, 0, len(s.q.shards))
+	for _, sh := range s.q.shards {
+		shards = append(shards, sh)
+	}
+	s.q.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, sh := range shards {
+		wg.Go(sh.release)
+	}
+	wg.Wait()
+}
+
+func (s *session) send(msg *Ydb_Topic.StreamReadMessage_FromClient) error {
+	s.sendMu.Lock()
+	defer s.sendMu.Unlock()
+	return s.stream.Send(msg)
+}
+
+// dropShards ends the shards of a session that is over.
+func (q *Queue) dropShards() {
+	q.mu.Lock()
+	shards := q.shards
+	q.shards = make(map[int64]*shard)
+	q.notify()
+	q.mu.Unlock()
+	for _, sh := range shards {
+		sh.abort()
+	}
+}
+
+func (q *Queue) bySession(id int64) *shard {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, sh := range q.shards {
+		if sh.partitionSession == id {
+			return sh
+		}
+	}
+	return nil
+}
+
+func sortShards(list []*shard) {
+	slices.SortFunc(list, func(a, b *shard) int { return int(a.partition - b.partition) })
+}

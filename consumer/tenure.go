@@ -1,0 +1,307 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"sqsgate/codec"
+	"sqsgate/consumer/journal"
+	"sqsgate/consumer/lease"
+	"sqsgate/internal/logread"
+)
+
+const (
+	appendTimeout = 5 * time.Second
+	// commitDelay and commitBatch bound how far the server's committed offset may
+	// be behind.
+	commitDelay = time.Second
+	commitBatch = 10_000
+	// feedCredit bounds the bytes of messages under way to a shard.
+	feedCredit = 4 << 20
+	// maxRereads bounds the sessions that read bodies again, per shard.
+	maxRereads = 4
+
+	deduplicationWindow = 5 * time.Minute
+)
+
+// errSilent ends a tenure whose journal does not answer.
+var errSilent = errors.New("the journal has not answered in time")
+
+// tenure is one time of serving a partition: the state machine, the journal
+// behind it and the feed before it. Its fields belong to the shard's goroutine.
+type tenure struct {
+	s       *shard
+	id      int64
+	ctx     context.Context // of this tenure; for its tasks
+	tasks   sync.WaitGroup
+	journal *journal.Log
+	machine *lease.Machine
+	source  source
+	feed    *feed
+	bodies  bodies
+	rereads chan struct{}
+	clock   int64 // the latest now, ms
+	average int64 // bytes of a message
+	items   []codec.Item
+	events  []event
+
+	// A call that changed the state stands in pending until the next append, then
+	// in sealed until that append is acknowledged.
+	pending, sealed []*call
+	ops             []lease.Op
+	appending       bool
+	appendedAt      int64
+	barriers        []*barrier
+
+	snapshots snapshotPolicy
+	commits   commitProgress
+}
+
+// tenure serves the partition until it is released (nil) or something fails.
+func (s *shard) tenure(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s.tenures++
+	t := &tenure{
+		s: s, id: s.tenures, ctx: ctx,
+		bodies:  newBodies(s.q.c.bodies),
+		rereads: make(chan struct{}, maxRereads),
+		average: 1024,
+	}
+	t.source = func(ctx context.Context, req logread.Request) (*logread.Reader, error) {
+		req.Path, req.Partition = s.q.spec.Topic, s.partition
+		return logread.Open(ctx, s.q.c.opts.Topics, req)
+	}
+	defer func() {
+		cancel()
+		if t.journal != nil {
+			t.journal.Close()
+		}
+		t.tasks.Wait()
+		t.bodies.clear()
+		t.failAll()
+	}()
+	if err := t.open(ctx); err != nil {
+		return err
+	}
+	s.trouble.Store(nil)
+	s.serving.Store(true)
+	s.q.shardChanged()
+	return t.loop(ctx)
+}
+
+// open takes the partition over: fence, replay, and the start of the feed.
+func (t *tenure) open(ctx context.Context) error {
+	s := t.s
+	log, replay, err := journal.Open(ctx, journal.Options{
+		Topics:    s.q.c.opts.Topics,
+		Path:      s.q.journalTopic,
+		Partition: s.partition % s.q.journalPartitions,
+		Key:       journal.Key{Incarnation: s.q.spec.Incarnation, Partition: s.partition},
+		Owner:     s.q.c.opts.Address,
+		Acked:     func(a journal.Ack) { s.post(event{kind: eventAck, tenure: t.id, ack: a}) },
+	})
+	if err != nil {
+		return err
+	}
+	t.journal = log
+	t.clock = replay.Wallclock
+	if err := t.restore(replay); err != nil {
+		return err
+	}
+	if err := t.checkAhead(ctx, replay); err != nil {
+		return err
+	}
+	if committed := s.committed.Load(); committed > t.machine.Cursor() {
+		// Somebody else finished these, or the journal is new to an old topic.
+		t.machine.Step(t.now(), lease.Input{Kind: lease.Gap, Upto: committed})
+	}
+	s.q.trims.set(s.partition, replay.SnapshotOffset)
+	t.snapshots.begin(replay, t.now())
+	t.commits.sent = s.committed.Load()
+	if s.q.spec.FIFO {
+		if err := t.loadDeduplication(ctx); err != nil {
+			return err
+		}
+	}
+	t.publish()
+	t.feed = &feed{
+		open: func(ctx context.Context, offset int64) (*logread.Reader, error) {
+			return t.source(ctx, logread.Request{Offset: offset})
+		},
+		post: func(e event) { e.tenure = t.id; s.post(e) },
+		log:  s.log,
+		next: t.machine.Cursor(),
+	}
+	t.tasks.Go(func() { t.feed.run(ctx) })
+	return nil
+}
+
+// restore builds the machine from what the journal holds.
+func (t *tenure) restore(replay journal.Replay) error {
+	t.machine = lease.New(t.config())
+	if replay.Snapshot != nil {
+		if err := t.machine.Restore(replay.Snapshot); err != nil {
+			return fmt.Errorf("%w: snapshot: %w", journal.ErrDamaged, err)
+		}
+	}
+	for _, op := range replay.Ops {
+		if err := t.machine.Apply(op); err != nil {
+			return fmt.Errorf("%w: %w", journal.ErrDamaged, err)
+		}
+	}
+	t.machine.Replayed(t.now())
+	return nil
+}
+
+// checkAhead refuses a journal that knows of messages which the topic has not
+// got: the end of the topic was lost.
+func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
+	_, ends, err := t.s.q.describe(ctx)
+	if err != nil {
+		return err
+	}
+	end := ends[t.s.partition]
+	t.s.wrote(end - 1) // a first receive waits for what is there
+	last := t.machine.CommitOffset()
+	for _, op := range replay.Ops {
+		switch op.Kind {
+		case lease.OpLease, lease.OpDelete:
+			last = max(last, op.Offset+op.Count)
+		case lease.OpVisible, lease.OpMove, lease.OpUnmoved:
+			last = max(last, op.Offset+1)
+		case lease.OpPurge:
+			last = max(last, op.Offset)
+		case lease.OpMoved:
+		}
+	}
+	if last > end {
+		return fmt.Errorf("%w: it knows messages up to offset %d, the topic ends at %d", journal.ErrDamaged, last, end)
+	}
+	return nil
+}
+
+func (t *tenure) config() lease.Config {
+	settings := t.s.q.settings.Load()
+	return lease.Config{
+		FIFO:                t.s.q.spec.FIFO,
+		Delay:               settings.Delay.Milliseconds(),
+		Retention:           settings.Retention.Milliseconds(),
+		DeduplicationWindow: deduplicationWindow.Milliseconds(),
+	}
+}
+
+// now is the clock of the machine: it never runs backwards, not even behind an
+// earlier owner's.
+func (t *tenure) now() int64 {
+	t.clock = max(t.clock, time.Now().UnixMilli())
+	return t.clock
+}
+
+// loop handles events until the shard is released or the journal fails.
+func (t *tenure) loop(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	releasing := t.s.releasing
+	for released := false; ; {
+		select {
+		case <-t.s.mailbox.wake:
+		case <-timer.C:
+		case <-releasing:
+			released, releasing = true, nil
+			t.snapshots.force()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now := t.now()
+		if err := t.step(now); err != nil {
+			return err
+		}
+		if t.appending && now-t.appendedAt > appendTimeout.Milliseconds() {
+			return errSilent
+		}
+		if released && !t.appending && len(t.pending) == 0 {
+			t.commit(now, true)
+			return nil
+		}
+		timer.Reset(t.wait(now))
+	}
+}
+
+// step handles what is in the mailbox and what is due, and sends what came of it.
+func (t *tenure) step(now int64) error {
+	events := t.s.mailbox.take(t.events)
+	for i := range events {
+		if err := t.handle(now, &events[i]); err != nil {
+			failCalls(events[i:])
+			return err
+		}
+	}
+	clear(events)
+	t.events = events
+	t.machine.Step(now, lease.Input{Kind: lease.Tick})
+	t.publish()
+	t.serveWaits(now)
+	if err := t.flush(now); err != nil {
+		return err
+	}
+	t.commit(now, false)
+	t.read()
+	t.publish()
+	return nil
+}
+
+// publish tells the callers what they look at without asking.
+func (t *tenure) publish() {
+	cursor := t.machine.Cursor()
+	t.s.cursor.Store(cursor)
+	t.s.hasReady.Store(t.machine.Ready())
+	rest := t.barriers[:0]
+	for _, b := range t.barriers {
+		if b.offset <= cursor {
+			close(b.passed)
+		} else {
+			rest = append(rest, b)
+		}
+	}
+	t.barriers = rest
+}
+
+// read grants the feed as much as the machine wants to load.
+func (t *tenure) read() {
+	want := min(int64(t.machine.Want())*t.average, feedCredit)
+	if outstanding := t.feed.outstanding(); want > 0 && outstanding <= want/2 {
+		t.feed.grant(want - outstanding)
+	}
+}
+
+// wait tells how long nothing is due, if no event comes.
+func (t *tenure) wait(now int64) time.Duration {
+	next := now + time.Hour.Milliseconds()
+	if at, ok := t.machine.NextTimer(); ok {
+		next = min(next, at)
+	}
+	if t.appending {
+		next = min(next, t.appendedAt+appendTimeout.Milliseconds()+1)
+	}
+	if at, ok := t.commits.due(); ok {
+		next = min(next, at)
+	}
+	if at, ok := t.snapshots.due(); ok {
+		next = min(next, at)
+	}
+	return time.Duration(max(0, next-time.Now().UnixMilli())) * time.Millisecond
+}
+
+// failAll answers what has no answer yet when the tenure ends.
+func (t *tenure) failAll() {
+	for _, c := range append(t.sealed, t.pending...) {
+		c.answer(ErrUnavailable)
+	}
+	for _, b := range t.barriers {
+		close(b.passed)
+	}
+	t.sealed, t.pending, t.barriers = nil, nil, nil
+}

@@ -1,0 +1,8 @@
+// Package logread reads one partition of a topic from a given offset, without a
+// consumer.
+//
+// The shared consumer feeds its shards with it, the journal replays with it, and
+// bodies that are no longer in memory are read again with it. A Reader is one
+// StreamRead session; it starts no goroutine. Grant and Close may be called
+// while another goroutine is in Read.
+package logread
