@@ -3,8 +3,13 @@ package gateway
 import (
 	"context"
 
+	"sqsgate/codec"
 	"sqsgate/gateway/api"
 )
+
+// maxTrace bounds a trace header that came with HTTP; real ones have about 100
+// bytes.
+const maxTrace = 1024
 
 // sendMessage serves SendMessage.
 //
@@ -21,8 +26,12 @@ func (s *Server) sendMessage(ctx context.Context, c *call, r *api.SendMessageReq
 		return nil, err
 	}
 	// The trace header may come with the HTTP request as well. It is then no part
-	// of MD5OfMessageSystemAttributes.
-	out := []outgoing{newOutgoing(q, &r.SendEntry, c.request.Header.Get("X-Amzn-Trace-Id"))}
+	// of MD5OfMessageSystemAttributes, and no reason to refuse the message.
+	trace := c.request.Header.Get("X-Amzn-Trace-Id")
+	if len(trace) > maxTrace || !codec.ValidBody([]byte(trace)) {
+		trace = ""
+	}
+	out := []outgoing{newOutgoing(q, &r.SendEntry, trace)}
 	s.send(ctx, q, out)
 	if out[0].err != nil {
 		return nil, out[0].err

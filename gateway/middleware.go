@@ -233,14 +233,14 @@ func incomplete(err error) error {
 
 // fail writes an error. in is nil when the request could not be read.
 func (s *Server) fail(x *exchange, in *wire.Input, err error) {
-	action := ""
+	action := "Unknown" // the request may well name one
 	if in != nil {
 		action = in.Action
-	} else if !errors.Is(err, errPanic) {
-		// The action is not known, but the request may well name one.
-		action = "Unknown"
 	}
 	e := outward(err)
+	if e.Kind == api.UnknownOperation {
+		x.event.format = wire.XML // whatever the request accepts
+	}
 	f := fault(e, x.event.format)
 	x.event.code = f.Code
 	x.event.cause = err

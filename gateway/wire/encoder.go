@@ -124,7 +124,7 @@ func (e *Encoder) Nothing(*api.Nothing) {
 
 func (e *Encoder) quote(s string) {
 	e.buf = append(e.buf, '"')
-	e.buf = appendJSON(e.buf, s)
+	e.buf = appendJSONString(e.buf, s)
 	e.buf = append(e.buf, '"')
 }
 
@@ -132,7 +132,7 @@ func (e *Encoder) quote(s string) {
 func (e *Encoder) str(name, value string) {
 	if e.format == XML {
 		e.tag(name)
-		e.buf = appendXML(e.buf, value)
+		e.buf = appendXMLString(e.buf, value)
 		e.endTag(name)
 		return
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -8,77 +9,124 @@ const hexDigits = "0123456789abcdef"
 
 // appendJSON appends s as the inside of a JSON string. Bytes that are not UTF-8
 // become the replacement character.
-func appendJSON[S string | []byte](dst []byte, s S) []byte {
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= 0x20 && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			start = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, s[start:i]...)
-			dst = append(dst, `\ufffd`...)
-			start = i + size
-		}
-		i += size
+func appendJSON(dst, s []byte) []byte {
+	if !utf8.Valid(s) {
+		s = []byte(string([]rune(string(s))))
 	}
-	return append(dst, s[start:]...)
+	for {
+		n := plain(s)
+		dst = append(dst, s[:n]...)
+		if n == len(s) {
+			return dst
+		}
+		dst = escapeJSON(dst, s[n])
+		s = s[n+1:]
+	}
+}
+
+func escapeJSON(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// appendJSONString is appendJSON for short strings.
+func appendJSONString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return appendJSON(dst, []byte(s))
+		}
+	}
+	return append(dst, s...)
 }
 
 // appendXML appends s as character data. A quote is written as AWS does; a
 // carriage return must be escaped, or readers make a line feed of it.
 // Characters that XML cannot hold become the replacement character.
-func appendXML[S string | []byte](dst []byte, s S) []byte {
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		size, with := 1, ""
-		switch {
-		case c == '&':
+func appendXML(dst, s []byte) []byte {
+	if !utf8.Valid(s) {
+		s = []byte(string([]rune(string(s))))
+	}
+	for {
+		n := plainXML(s)
+		dst = append(dst, s[:n]...)
+		if n == len(s) {
+			return dst
+		}
+		s = s[n:]
+		size, with := 1, "\ufffd"
+		switch s[0] {
+		case '&':
 			with = "&amp;"
-		case c == '<':
+		case '<':
 			with = "&lt;"
-		case c == '>':
+		case '>':
 			with = "&gt;"
-		case c == '"':
+		case '"':
 			with = "&quot;"
-		case c == '\r':
+		case '\r':
 			with = "&#xD;"
-		case c < 0x20 && c != '\t' && c != '\n':
-			with = "\ufffd"
-		case c >= utf8.RuneSelf:
-			var r rune
-			r, size = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-			if r == utf8.RuneError && size == 1 || r == 0xfffe || r == 0xffff {
-				with = "\ufffd"
+		case '\t', '\n':
+			with = string(s[:1])
+		case nonCharacterLead:
+			// U+FFFE and U+FFFF, or another character of the same first byte.
+			if size = 3; s[1] != 0xbf || s[2] < 0xbe {
+				with = string(s[:3])
 			}
 		}
-		if with != "" {
-			dst = append(dst, s[start:i]...)
-			dst = append(dst, with...)
-			start = i + size
-		}
-		i += size
+		dst = append(dst, with...)
+		s = s[size:]
 	}
-	return append(dst, s[start:]...)
 }
+
+// nonCharacterLead is the first byte of U+FFFE and U+FFFF, in three.
+const nonCharacterLead = 0xef
+
+// appendXMLString is appendXML for short strings.
+func appendXMLString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if xmlSpecial(s[i]) || s[i] >= utf8.RuneSelf {
+			return appendXML(dst, []byte(s))
+		}
+	}
+	return append(dst, s...)
+}
+
+func xmlSpecial(c byte) bool {
+	return c < 0x20 || c == '"' || c == '&' || c == '<' || c == '>' || c == nonCharacterLead
+}
+
+// plainXML returns how many bytes from the front of b need no look, looking at
+// eight at a time.
+func plainXML(b []byte) int {
+	n := 0
+	for ; len(b)-n >= 8; n += 8 {
+		w := binary.LittleEndian.Uint64(b[n:])
+		hit := zeroBytes(w^(ones*'"')) | zeroBytes(w^(ones*'&')) | zeroBytes(w^(ones*'<')) | zeroBytes(w^(ones*'>')) |
+			zeroBytes(w^(ones*nonCharacterLead)) | ((w-ones*0x20)&^w)&highs
+		if hit != 0 {
+			break
+		}
+	}
+	for n < len(b) && !xmlSpecial(b[n]) {
+		n++
+	}
+	return n
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// zeroBytes has the high bit of every byte of w that is zero. Bytes above a zero
+// one may be marked too.
+func zeroBytes(w uint64) uint64 { return (w - ones) &^ w & highs }

@@ -302,18 +302,10 @@ func (p *parser) number() error {
 // plain returns how many bytes from the front of b are neither a quote, a
 // backslash nor a control character, looking at eight at a time.
 func plain(b []byte) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
 	n := 0
 	for ; len(b)-n >= 8; n += 8 {
 		w := binary.LittleEndian.Uint64(b[n:])
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		// The high bit of a byte ends up set where the byte is zero (after the
-		// exclusive or) or below 0x20. Bytes above 0x7f never match.
-		hit := ((quote - ones) &^ quote) | ((slash - ones) &^ slash) | ((w - ones*0x20) &^ w)
-		if hit&highs != 0 {
+		if zeroBytes(w^(ones*'"'))|zeroBytes(w^(ones*'\\'))|((w-ones*0x20)&^w)&highs != 0 {
 			break
 		}
 	}
