@@ -246,10 +246,21 @@ func (w *window) firstLive() (int64, bool) {
 // add or drop any.
 func (w *window) each(visit func(offset int64, ref uint32)) {
 	for id := w.first; id != 0; id = w.chunks[id].next {
+		w.chunks[id].each(id, w.chunks[id].live, visit)
+	}
+}
+
+// eachOld leaves out the fresh ones, of which there is nothing to remember.
+func (w *window) eachOld(visit func(offset int64, ref uint32)) {
+	for id := w.first; id != 0; id = w.chunks[id].next {
 		c := w.chunks[id]
-		for live := c.live; live != 0; live &= live - 1 {
-			bit := bits.TrailingZeros64(live)
-			visit(c.number<<chunkBits|int64(bit), refOf(id, bit))
-		}
+		c.each(id, c.live&^c.fresh, visit)
+	}
+}
+
+func (c *chunk) each(id uint32, mask uint64, visit func(offset int64, ref uint32)) {
+	for ; mask != 0; mask &= mask - 1 {
+		bit := bits.TrailingZeros64(mask)
+		visit(c.number<<chunkBits|int64(bit), refOf(id, bit))
 	}
 }

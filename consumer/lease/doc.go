@@ -3,5 +3,46 @@
 //
 // Step takes one Input at a time and returns Effects; the shell carries them
 // out. The package does no I/O, starts no goroutine and reads no clock: time
-// comes in as milliseconds since the Unix epoch, identities as numbers.
+// comes in as milliseconds since the Unix epoch, identities as numbers. It knows
+// no bodies, handles or names. A Machine is not safe for concurrent use.
+//
+// # Rules
+//
+// One rule decides what a receive may hand out: a message is deliverable when it
+// is visible (not leased, delayed or moving) and, on FIFO queues, no earlier
+// message of its group is invisible. A message on its way to the dead-letter
+// queue has left its group. On FIFO queues the messages without a group form
+// one. The scripts in testdata tell the rules one by one.
+//
+// # State
+//
+//	base ......... commit offset ............. cursor ...................
+//	      gone          |    window (records)    |    ahead (journal)
+//
+// Between the commit offset and the cursor each message that is not gone has a
+// 24-byte record in a chunk of 64; a chunk without messages does not exist.
+// Deadlines, receive counts and receive times are in a 48-byte node, which only
+// messages have that are invisible or were received. A node is in at most one
+// list: a slot of the timing wheel, or the requeue ring of a standard queue.
+// FIFO groups are lists through the records; those whose first message is
+// visible are in the ready list. Beyond the cursor, after a restart, there is
+// only what the journal tells. Every operation is O(1) in the messages loaded,
+// but Purge, Snapshot and a changed FIFO delay, which walk over them.
+//
+// # Durability
+//
+// Each step's Ops are its durable part. Restore, Apply of the ops since, Replayed
+// and Load of the log from Cursor on make a machine that clients cannot tell
+// from the first, but for the order in which a standard queue hands out what
+// came back, and the waiting receives, which are lost. Delays, groups, retention
+// and deduplication are not journaled, since the log determines them; a
+// duplicate's removal is, because the ids that prove it are forgotten in time.
+//
+// # Invariants
+//
+//   - CommitOffset never falls, and nothing below it is ever handed out.
+//   - A message is handed out again only at or after the deadline in force.
+//   - Receive counts grow by one a hand-out, up to 4095.
+//   - Time never goes back: a Step with an earlier now happens at the latest one.
+//   - Move sequences are consecutive and announced in order.
 package lease

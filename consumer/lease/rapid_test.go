@@ -42,7 +42,7 @@ type driver struct {
 	write   int64 // of the last message
 	commit  int64
 	request uint64
-	eager   bool // the present step follows a timer that is due at once
+	eager   bool          // the present step follows a timer that is due at once
 	log     []lease.Input // loads and gaps
 	snap    []byte
 	journal []lease.Op // since snap

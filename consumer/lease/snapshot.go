@@ -3,6 +3,7 @@ package lease
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math/bits"
 )
 
 // snapshotVersion is the first byte of a snapshot. FORMAT.md draws the rest.
@@ -91,12 +92,18 @@ func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 func (m *Machine) deadRuns() []span {
 	var runs []span
 	end := m.CommitOffset()
-	m.window.each(func(offset int64, _ uint32) {
-		if offset > end {
-			runs = append(runs, span{end, offset})
+	for id := m.window.first; id != 0; id = m.window.chunks[id].next {
+		c := m.window.chunks[id]
+		for live := c.live; live != 0; {
+			from := bits.TrailingZeros64(live)
+			to := from + bits.TrailingZeros64(^(live >> from))
+			if offset := c.number<<chunkBits + int64(from); offset > end {
+				runs = append(runs, span{end, offset})
+			}
+			end = c.number<<chunkBits + int64(to)
+			live = live >> to << to
 		}
-		end = offset + 1
-	})
+	}
 	if m.cursor > end {
 		runs = append(runs, span{end, m.cursor})
 	}
@@ -123,7 +130,7 @@ func (m *Machine) states() []state {
 		}
 		states = append(states, next)
 	}
-	m.window.each(func(offset int64, ref uint32) {
+	m.window.eachOld(func(offset int64, ref uint32) {
 		r := m.window.at(ref)
 		if r.node == 0 {
 			return
