@@ -101,6 +101,6 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (l pebbleLogger) Fatalf(format string, args ...any) {
-	l.fail(fmt.Errorf(format, args...)) //nolint:err113 // pebble's own text is all there is
+	l.fail(fmt.Errorf(format, args...)) 
 	select {}
 }

@@ -26,7 +26,7 @@ func blame(fsys vfs.FS, dir string, err error) string {
 	}
 	text := fmt.Sprintf("%+v", err)
 	if m := regexp.MustCompile(`replaying wal (\d+)`).FindStringSubmatch(text); m != nil {
-		return fsys.PathJoin(dir, m[1]+".log")
+		return fsys.PathJoin(dir, strings.Repeat("0", max(0, 6-len(m[1])))+m[1]+".log")
 	}
 	if m := regexp.MustCompile(`(MANIFEST|OPTIONS)-\d+|\b\d{6,}\.(sst|log|blob)\b|marker\.[a-z-]+\.\S+`).FindString(text); m != "" {
 		return fsys.PathJoin(dir, m)
@@ -110,11 +110,13 @@ func currentManifest(fsys vfs.FS, dir string) (string, error) {
 				name = target
 			}
 		}
-		if strings.HasSuffix(n, ".sst") || strings.HasPrefix(n, "MANIFEST-") {
+		// A crash while the database is created can leave a MANIFEST without
+		// marker; tables and logs come later.
+		if strings.HasSuffix(n, ".sst") || strings.HasSuffix(n, ".log") {
 			orphan = n
 		}
 	}
-	if name == "" && strings.HasSuffix(orphan, ".sst") {
+	if name == "" && orphan != "" {
 		return "", &DamagedError{
 			File: fsys.PathJoin(dir, "marker.manifest.*"),
 			Err:  fmt.Errorf("the marker is missing, yet %s exists", orphan),
