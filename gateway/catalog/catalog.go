@@ -94,6 +94,12 @@ func (c *Catalog) Get(ctx context.Context, name string) (Queue, error) {
 }
 
 func (c *Catalog) get(ctx context.Context, name string) (entry, error) {
+	// Every request comes through here; most ask for a queue by its canonical name.
+	if c.readOnce() {
+		if e, ok := c.known(name); ok && e.bound {
+			return e, nil
+		}
+	}
 	name, topic, consumer, err := c.names.parse(name)
 	if err != nil {
 		return entry{}, err
@@ -147,12 +153,20 @@ func (c *Catalog) leaving(name string) (entry, bool) {
 	return e, ok
 }
 
-// await waits until the log has been read to its end once.
-func (c *Catalog) await(ctx context.Context) error {
+// readOnce reports whether the log has been read to its end once.
+func (c *Catalog) readOnce() bool {
 	select {
 	case <-c.caughtUp:
-		return nil
+		return true
 	default:
+		return false
+	}
+}
+
+// await waits until the log has been read to its end once.
+func (c *Catalog) await(ctx context.Context) error {
+	if c.readOnce() {
+		return nil
 	}
 	select {
 	case <-c.caughtUp:

@@ -29,13 +29,13 @@ const consumer = "ydb-sqs-consumer"
 
 // server is a topicd and its stubs.
 type server struct {
-	t       *testing.T
+	t       testing.TB
 	topics  Ydb_Topic_V1.TopicServiceClient
 	scheme  Ydb_Scheme_V1.SchemeServiceClient
 	control *topicd.Control
 }
 
-func newServer(t *testing.T) *server {
+func newServer(t testing.TB) *server {
 	t.Helper()
 	control := topicd.NewControl()
 	s, err := topicd.New(topicd.Options{FS: vfs.NewMem(), Control: control})
@@ -617,5 +617,38 @@ func TestNotReady(t *testing.T) {
 	cancel()
 	if _, err := c.Get(ctx, "q"); !errors.Is(err, catalog.ErrUnavailable) || !strings.Contains(err.Error(), "not read yet") {
 		t.Errorf("Get: %v", err)
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	s := newServer(b)
+	c, _ := s.gateway(nil)
+	if _, _, err := c.Create(s.ctx(), catalog.CreateRequest{Name: "q"}); err != nil {
+		b.Fatal(err)
+	}
+	ctx := b.Context()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.Get(ctx, "q"); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+// BenchmarkSetTags is one change through the log and back.
+func BenchmarkSetTags(b *testing.B) {
+	s := newServer(b)
+	c, _ := s.gateway(nil)
+	ctx := b.Context()
+	if _, _, err := c.Create(ctx, catalog.CreateRequest{Name: "q"}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := c.SetTags(ctx, "q", map[string]string{"k": "v"}, nil); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
