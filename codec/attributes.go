@@ -94,6 +94,9 @@ func decodeAttributes(b []byte) ([]Attribute, error) {
 				return errBadAttributes
 			}
 		}
+		if list == nil {
+			list = make([]Attribute, 0, 4)
+		}
 		list = append(list, a)
 		return nil
 	})
@@ -104,14 +107,13 @@ func decodeAttributes(b []byte) ([]Attribute, error) {
 }
 
 func decodeAttribute(b []byte) (Attribute, error) {
-	var a Attribute
-	var text, binary []byte
+	var name, dataType, text, binary []byte
 	err := eachField(b, func(num int32, value []byte) error {
 		switch num {
 		case fieldName:
-			a.Name = string(value)
+			name = value
 		case fieldDataType:
-			a.DataType = string(value)
+			dataType = value
 		case fieldStringValue:
 			text = value
 		case fieldBinaryValue:
@@ -122,10 +124,11 @@ func decodeAttribute(b []byte) (Attribute, error) {
 	if err != nil {
 		return Attribute{}, err
 	}
-	switch {
-	case a.Name == "" || len(a.Name) > maxAttributeName || len(a.DataType) > maxAttributeType,
-		!ValidBody([]byte(a.Name)), !ValidBody([]byte(a.DataType)):
+	if len(name) == 0 || len(name) > maxAttributeName || len(dataType) > maxAttributeType || !ValidBody(name) || !ValidBody(dataType) {
 		return Attribute{}, errBadAttributes
+	}
+	a := Attribute{Name: string(name), DataType: typeName(dataType)}
+	switch {
 	case a.Binary():
 		a.Value = binary
 	case dataTypeIs(a.DataType, "String") || dataTypeIs(a.DataType, "Number"):
@@ -137,6 +140,19 @@ func decodeAttribute(b []byte) (Attribute, error) {
 		return Attribute{}, errBadAttributes
 	}
 	return a, nil
+}
+
+// typeName spares an allocation for the types without a label.
+func typeName(b []byte) string {
+	switch string(b) {
+	case "String":
+		return "String"
+	case "Number":
+		return "Number"
+	case "Binary":
+		return "Binary"
+	}
+	return string(b)
 }
 
 // eachField calls f with the length-delimited fields of the message b, in order,
