@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// maxCooling bounds the names a cooldown remembers. Beyond it the oldest are
+// maxCooling bounds the names a cooldown remembers. Beyond it they may be
 // forgotten early.
 const maxCooling = 10000
 
@@ -51,18 +51,16 @@ func (c *cooldown) mark(name string) bool {
 	return true
 }
 
-// evict makes room: what is over goes, and else the oldest. c.mu is held.
+// evict makes room: what is over goes, and if that is little, everything, so
+// that the scan is paid for by many marks. c.mu is held.
 func (c *cooldown) evict(now time.Time) {
-	oldest := ""
 	for name, at := range c.last {
 		if now.Sub(at) >= c.every {
 			delete(c.last, name)
-		} else if oldest == "" || at.Before(c.last[oldest]) {
-			oldest = name
 		}
 	}
-	if len(c.last) >= maxCooling {
-		delete(c.last, oldest)
+	if len(c.last) > maxCooling/2 {
+		clear(c.last)
 	}
 }
 

@@ -259,7 +259,7 @@ func (s *Server) write(x *exchange, status int, body []byte) {
 	h["Content-Type"] = []string{x.event.format.ContentType()}
 	x.event.bytesOut = len(body)
 	x.WriteHeader(status)
-	if _, err := x.ResponseWriter.Write(body); err != nil {
+	if _, err := x.Write(body); err != nil {
 		x.event.unsent = err
 	}
 }

@@ -73,12 +73,16 @@ func (s *queues) forget(name string) {
 	delete(s.parsed, name)
 }
 
-// same tells whether found is what q was parsed from. Maps of attributes are
+// same tells whether found is what q was parsed from. Maps of the catalogue are
 // never changed, and q keeps its own alive: the same address is the same map.
 func (q *queue) same(found *catalog.Queue) bool {
 	return q.Incarnation == found.Incarnation && q.FIFO == found.FIFO && q.Topic == found.Topic &&
-		len(q.Attributes) == len(found.Attributes) &&
-		reflect.ValueOf(q.Attributes).Pointer() == reflect.ValueOf(found.Attributes).Pointer()
+		q.Created == found.Created && q.Modified == found.Modified &&
+		sameMap(q.Attributes, found.Attributes) && sameMap(q.Tags, found.Tags)
+}
+
+func sameMap(a, b map[string]string) bool {
+	return len(a) == len(b) && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
 func (s *queues) parse(found catalog.Queue) *queue {

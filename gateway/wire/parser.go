@@ -74,27 +74,27 @@ func (p *parser) object(member func(name []byte) error) (bool, error) {
 	}
 }
 
-// array reads an array, or null: false. item must consume one value.
-func (p *parser) array(item func() error) (bool, error) {
+// array reads an array, or null. item must consume one value.
+func (p *parser) array(item func() error) error {
 	if ok, err := p.open('[', "a list"); !ok {
-		return false, err
+		return err
 	}
 	p.space()
 	if p.next(']') {
 		p.depth--
-		return true, nil
+		return nil
 	}
 	for {
 		if err := item(); err != nil {
-			return false, err
+			return err
 		}
 		p.space()
 		if p.next(']') {
 			p.depth--
-			return true, nil
+			return nil
 		}
 		if !p.next(',') {
-			return false, p.malformed()
+			return p.malformed()
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (p *parser) int(to *api.Int) error {
 
 func (p *parser) strings(to *[]string) error {
 	*to = nil
-	_, err := p.array(func() error {
+	return p.array(func() error {
 		var b []byte
 		if err := p.bytes(&b); err != nil {
 			return err
@@ -193,7 +193,6 @@ func (p *parser) strings(to *[]string) error {
 		}
 		return nil
 	})
-	return err
 }
 
 func (p *parser) stringMap(to *map[string]string) error {
@@ -226,8 +225,7 @@ func (p *parser) skip() error {
 		_, err := p.object(func([]byte) error { return p.skip() })
 		return err
 	case '[':
-		_, err := p.array(p.skip)
-		return err
+		return p.array(p.skip)
 	case '"':
 		_, err := p.quoted()
 		return err

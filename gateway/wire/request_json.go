@@ -41,7 +41,7 @@ func (p *parser) sendMessageBatch(r *api.SendMessageBatchRequest) error {
 func entries[E any](p *parser, to *[]E, member func(e *E, name []byte) error) error {
 	*to = (*to)[:0]
 	count := 0
-	_, err := p.array(func() error {
+	err := p.array(func() error {
 		if count++; count > maxEntries {
 			return p.skip()
 		}

@@ -1,0 +1,186 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"sqsgate/codec"
+	"sqsgate/consumer"
+	"sqsgate/gateway"
+	"sqsgate/gateway/catalog"
+	"sqsgate/internal/ydbtopic"
+	"sqsgate/partition"
+	"sqsgate/topicd"
+)
+
+// stack is a gateway over an embedded topic server in memory, behind a real
+// HTTP server.
+type stack struct {
+	t       *testing.T
+	url     string
+	client  *http.Client
+	pool    *partition.Pool
+	control *topicd.Control
+}
+
+func newStack(t *testing.T, change func(*gateway.Options)) *stack {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	control := topicd.NewControl()
+	server, err := topicd.New(topicd.Options{FS: vfs.NewMem(), Control: control})
+	must(t, err)
+	conn := ydbtopic.InProcess("/local", server.Register)
+	queues, err := catalog.New(catalog.Options{Topics: conn.Topics(), Scheme: conn.Scheme(), Logger: log})
+	must(t, err)
+	shared, err := consumer.New(consumer.Options{Topics: conn.Topics(), Scheme: conn.Scheme(), Database: "/local", Logger: log})
+	must(t, err)
+	pool, err := partition.New(partition.Options{Topics: conn.Topics(), Logger: log})
+	must(t, err)
+	o := gateway.Options{Catalog: queues, Consumer: shared, Pool: pool, Logger: log}
+	if change != nil {
+		change(&o)
+	}
+	edge, err := gateway.New(o)
+	must(t, err)
+	running, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- queues.Run(running) }()
+	web := httptest.NewServer(edge.Handler())
+	s := &stack{t: t, url: web.URL, client: web.Client(), pool: pool, control: control}
+	t.Cleanup(func() {
+		web.Close()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		defer cancel()
+		err := errors.Join(pool.Close(ctx), shared.Close(ctx))
+		stop()
+		if err := errors.Join(err, <-done, conn.Close(ctx), server.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// object is a JSON object of an answer.
+type object = map[string]any
+
+func (s *stack) send(ctx context.Context, r *http.Request) (reply, error) {
+	res, err := s.client.Do(r.WithContext(ctx))
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := io.ReadAll(res.Body)
+	return reply{res.StatusCode, res.Header, body}, errors.Join(err, res.Body.Close())
+}
+
+func (s *stack) request(action string, params object) *http.Request {
+	s.t.Helper()
+	body, err := json.Marshal(params)
+	must(s.t, err)
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, bytes.NewReader(body))
+	must(s.t, err)
+	r.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	r.Header.Set("X-Amz-Target", "AmazonSQS."+action)
+	return r
+}
+
+// call expects success and returns the answer.
+func (s *stack) call(action string, params object) object {
+	s.t.Helper()
+	got, err := s.send(s.t.Context(), s.request(action, params))
+	must(s.t, err)
+	if got.status != http.StatusOK {
+		s.t.Fatalf("%s: %d %s", action, got.status, got.body)
+	}
+	var out object
+	must(s.t, json.Unmarshal(got.body, &out))
+	return out
+}
+
+// refused expects an error and returns its query code.
+func (s *stack) refused(action string, params object) string {
+	s.t.Helper()
+	got, err := s.send(s.t.Context(), s.request(action, params))
+	must(s.t, err)
+	if got.status < 400 {
+		s.t.Fatalf("%s succeeded: %s", action, got.body)
+	}
+	code, _, _ := strings.Cut(got.header.Get("X-Amzn-Query-Error"), ";")
+	return code
+}
+
+// query sends a request of the Query protocol to a path.
+func (s *stack) query(path string, params url.Values) reply {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+path, strings.NewReader(params.Encode()))
+	must(s.t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	got, err := s.send(s.t.Context(), r)
+	must(s.t, err)
+	return got
+}
+
+// create makes a queue and returns its URL.
+func (s *stack) create(name string, attributes object) string {
+	s.t.Helper()
+	u, ok := s.call("CreateQueue", object{"QueueName": name, "Attributes": attributes})["QueueUrl"].(string)
+	if !ok {
+		s.t.Fatal("CreateQueue answers no URL")
+	}
+	return u
+}
+
+// messages receives up to ten messages, waiting up to 5 s for the first.
+func (s *stack) messages(queueURL string, params object) []object {
+	s.t.Helper()
+	ask := object{"QueueUrl": queueURL, "MaxNumberOfMessages": 10, "WaitTimeSeconds": 5}
+	for k, v := range params {
+		ask[k] = v
+	}
+	list, _ := s.call("ReceiveMessage", ask)["Messages"].([]any)
+	out := make([]object, len(list))
+	for i := range list {
+		m, ok := list[i].(object)
+		if !ok {
+			s.t.Fatalf("message %v", list[i])
+		}
+		out[i] = m
+	}
+	return out
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func member(o object, name string) object {
+	m, _ := o[name].(object)
+	return m
+}
+
+var gzipped = codec.Record{Codec: codec.Gzip, Data: []byte{0x1f, 0x8b, 0}, ProducerID: ""}
