@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +14,20 @@ import (
 // binary is the sqsgate under test; TestMain sets it before any test runs.
 var binary string
 
+// parallelTests is how many tests run beside each other: they wait more than
+// they compute, so more than the processors that the testing package counts.
+const parallelTests = "8"
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", parallelTests); err != nil {
+			fmt.Fprintln(os.Stderr, "setting the number of parallel tests:", err)
+			os.Exit(1)
+		}
+	}
 	os.Exit(withBinary(m.Run))
 }
 

@@ -30,12 +30,14 @@ const (
 	separate = "separate" // sqsgate serve --ydb and sqsgate topicd
 )
 
-// eachDeployment runs a test over both deployments, started and ready. flags
-// go to serve.
+// eachDeployment runs a test over both deployments, started and ready, beside
+// other tests. flags go to serve.
 func eachDeployment(t *testing.T, test func(t *testing.T, d *Deployment), flags ...string) {
 	t.Helper()
+	t.Parallel()
 	for _, name := range []string{embedded, separate} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			test(t, newDeployment(t, name, flags...))
 		})
 	}
