@@ -11,6 +11,9 @@ type Index struct {
 	tail     uint64
 }
 
+// keptIndex is how large a ring may be that outlives its ids.
+const keptIndex = 1024
+
 type indexEntry struct {
 	hash      Hash
 	at        int64
@@ -72,10 +75,16 @@ func (x *Index) Purge(now int64) {
 		}
 		x.head++
 	}
+	if len(x.ring) > keptIndex {
+		x.Clear() // gives the memory of a busy time back
+	}
 }
 
 // Clear drops all ids.
 func (x *Index) Clear() {
+	if len(x.ring) > keptIndex {
+		x.ring, x.byHash = nil, make(map[Hash]uint64)
+	}
 	clear(x.byHash)
 	x.head, x.tail = 0, 0
 }

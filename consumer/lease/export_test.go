@@ -54,6 +54,9 @@ func (m *Machine) Check() error {
 	return m.checkNodes()
 }
 
+// Nodes is how many nodes the pool has.
+func (m *Machine) Nodes() int { return len(m.nodes.nodes) }
+
 func (m *Machine) checkGroups(want int) error {
 	n, ready := 0, 0
 	for h, g := range m.groups.byHash {

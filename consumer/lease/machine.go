@@ -15,6 +15,8 @@ const (
 	dedupCapacity = 1 << 20
 	// readAhead is how many messages are kept ready beyond demand.
 	readAhead = 1000
+	// keptNodes is how many nodes or chunks an empty machine may keep.
+	keptNodes = 1024
 	// maxLease is how long after its receive a message can stay leased.
 	maxLease = 12 * 60 * 60 * 1000
 )
@@ -118,6 +120,7 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		m.answer(in.Request, Done)
 	case Tick:
 		m.serve()
+		m.rest()
 	case Moved:
 		m.moved(in.Sequence)
 	case Unmovable:
@@ -295,6 +298,20 @@ func (m *Machine) remove(ref uint32) {
 		return
 	}
 	m.window.drop(ref)
+}
+
+// rest gives the memory of a busy time back once nothing is left of it.
+func (m *Machine) rest() {
+	if len(m.nodes.nodes) < keptNodes && len(m.window.chunks) < keptNodes {
+		return
+	}
+	if m.window.live > 0 || m.waiters.head != 0 || len(m.ahead.states) > 0 {
+		return
+	}
+	m.window, m.nodes, m.groups, m.waiters = newWindow(), newPool(), newGroups(), newWaiters()
+	m.ahead.states = make(map[int64]uint32)
+	m.requeue = list{}
+	m.ops, m.deliveries, m.again = slices.Clone(m.ops), nil, nil
 }
 
 // skip moves the cursor to the first offset from cursor on that may be alive.

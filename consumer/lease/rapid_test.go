@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -9,10 +10,23 @@ import (
 	"sqsgate/consumer/lease"
 )
 
-// TestModel drives the machine and the naive model with the same inputs.
+// TestModel drives the machine and the naive model with the same inputs, on
+// each kind of queue.
 func TestModel(t *testing.T) {
+	for _, fifo := range []bool{false, true} {
+		for _, retention := range []int64{0, 500} {
+			for _, maxReceives := range []uint32{0, 1, 2} {
+				cfg := lease.Config{FIFO: fifo, Retention: retention, MaxReceives: maxReceives}
+				t.Run(fmt.Sprintf("fifo=%v,retention=%d,max_receives=%d", fifo, retention, maxReceives),
+					func(t *testing.T) { checkModel(t, cfg) })
+			}
+		}
+	}
+}
+
+func checkModel(t *testing.T, cfg lease.Config) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := newDriver(t)
+		d := newDriver(t, cfg)
 		t.Repeat(map[string]func(*rapid.T){
 			"load":       d.load,
 			"load2":      d.load,
@@ -48,16 +62,10 @@ type driver struct {
 	journal []lease.Op // since snap
 }
 
-func newDriver(t *rapid.T) *driver {
-	cfg := lease.Config{
-		FIFO:                rapid.Bool().Draw(t, "fifo"),
-		Delay:               rapid.SampledFrom([]int64{0, 0, 30}).Draw(t, "delay"),
-		Retention:           rapid.SampledFrom([]int64{0, 0, 500}).Draw(t, "retention"),
-		MaxReceives:         rapid.SampledFrom([]uint32{0, 1, 2}).Draw(t, "max_receives"),
-		MaxInFlight:         rapid.SampledFrom([]int{3, 1000}).Draw(t, "max_in_flight"),
-		Window:              1000,
-		DeduplicationWindow: 100,
-	}
+func newDriver(t *rapid.T, cfg lease.Config) *driver {
+	cfg.Delay = rapid.SampledFrom([]int64{0, 0, 30}).Draw(t, "delay")
+	cfg.MaxInFlight = rapid.SampledFrom([]int{3, 1000}).Draw(t, "max_in_flight")
+	cfg.Window, cfg.DeduplicationWindow = 1000, 100
 	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg}, now: 1000}
 	d.snap = d.m.Snapshot(nil)
 	return d
@@ -304,7 +312,9 @@ func (d *driver) unmovable(t *rapid.T) {
 func (d *driver) configure(t *rapid.T) {
 	cfg := d.q.cfg
 	cfg.Delay = rapid.SampledFrom([]int64{0, 30, 60}).Draw(t, "delay")
-	cfg.MaxReceives = rapid.SampledFrom([]uint32{0, 1, 2}).Draw(t, "max_receives")
+	if rapid.IntRange(0, 3).Draw(t, "redrive") == 0 {
+		cfg.MaxReceives = rapid.SampledFrom([]uint32{0, 1, 2}).Draw(t, "max_receives")
+	}
 	if cfg.Retention > 0 {
 		// Only down: what is past its retention may be gone for good.
 		cfg.Retention = max(100, cfg.Retention-50)

@@ -121,6 +121,75 @@ func TestApplyRuns(t *testing.T) {
 	}
 }
 
+// TestApplyMoveOfGone: a move of a message that is gone still takes its sequence.
+func TestApplyMoveOfGone(t *testing.T) {
+	m := lease.New(lease.Config{MaxReceives: 1})
+	for _, op := range []lease.Op{
+		{Kind: lease.OpDelete, Offset: 0, Count: 1},
+		{Kind: lease.OpMove, Offset: 0, Sequence: 7},
+		{Kind: lease.OpLease, Offset: 1, Count: 1, Time: 1, Deadline: 2},
+	} {
+		if err := m.Apply(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Replayed(10)
+	m.Step(10, lease.Input{Kind: lease.Load, Message: lease.Message{Offset: 1}})
+	effects := m.Step(10, lease.Input{Kind: lease.Receive, Max: 1})
+	if len(effects) != 2 || effects[1].Sequence != 8 {
+		t.Errorf("effects %+v, want a move with sequence 8", effects)
+	}
+}
+
+// TestJournalBeatsIndex: a message that was handed out is no duplicate, though
+// the ids the shell could still read after a restart say so. Here x was accepted
+// at 0 and 110; the duplicate at 90 is all that is left of the first window.
+func TestJournalBeatsIndex(t *testing.T) {
+	x := number(1)
+	m := lease.New(lease.Config{FIFO: true, DeduplicationWindow: 100})
+	if err := m.Apply(lease.Op{Kind: lease.OpLease, Offset: 2, Count: 1, Time: 115, Deadline: 120}); err != nil {
+		t.Fatal(err)
+	}
+	m.Replayed(150)
+	m.Step(150, lease.Input{Kind: lease.Gap, Upto: 2})
+	m.Seen(x, 90, 1)
+	m.Step(150, lease.Input{Kind: lease.Load, Message: lease.Message{Offset: 2, WriteTime: 110, Deduplication: x}})
+	effects := m.Step(150, lease.Input{Kind: lease.Receive, Max: 1})
+	if len(effects) != 1 || len(effects[0].Deliveries) != 1 || effects[0].Deliveries[0].Receives != 2 {
+		t.Errorf("effects %+v, want message 2 for the second time", effects)
+	}
+}
+
+// TestRest: an empty machine that was busy is small, and still right.
+func TestRest(t *testing.T) {
+	m := busy(t, true)
+	const now = 1_800_000_000_000
+	cycle := func() {
+		for range 5000 {
+			m.Step(now, lease.Input{Kind: lease.Load, Message: lease.Message{
+				Offset: m.Cursor(), WriteTime: now, Group: number(int(m.Cursor())),
+			}})
+		}
+		first := m.Cursor() - 5000
+		effects := m.Step(now, lease.Input{Kind: lease.Receive, Max: 6000, Visibility: 100})
+		if n := len(effects[0].Deliveries); n < 5000 {
+			t.Fatalf("%d deliveries", n)
+		}
+		m.Step(now, lease.Input{Kind: lease.Purge, Upto: m.Cursor()})
+		m.Step(now, lease.Input{Kind: lease.Moved, Sequence: 1 << 40})
+		m.Step(now, lease.Input{Kind: lease.Tick})
+		if m.CommitOffset() != first+5000 || m.Check() != nil {
+			t.Fatalf("commit offset %d, %v", m.CommitOffset(), m.Check())
+		}
+		if n := m.Nodes(); n > 1024 {
+			t.Fatalf("%d nodes kept", n)
+		}
+		m.TakeOps(nil)
+	}
+	cycle()
+	cycle()
+}
+
 func FuzzRestore(f *testing.F) {
 	for _, fifo := range []bool{false, true} {
 		snapshot := busy(f, fifo).Snapshot(nil)

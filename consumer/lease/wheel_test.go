@@ -70,7 +70,7 @@ func TestWheelCrowd(t *testing.T) {
 	p, w := newPool(), wheel{}
 	for i := range int64(1000) {
 		n := p.alloc()
-		p.nodes[n].at = 100_000 + i*7%1000
+		p.nodes[n].at = 100_000 + (999-i)*7%1000
 		w.add(&p, n)
 	}
 	for now, fired := int64(0), 0; fired < 1000; {
