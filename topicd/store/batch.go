@@ -10,6 +10,9 @@ import (
 // whole or not at all. Its methods are called from Op.Apply only.
 type Batch struct {
 	b *pebble.Batch
+	// states holds the last state of each partition in the round: a partition
+	// that many ops write to is stored once.
+	states map[stateKey]State
 	// err is the first error of building the batch. Building fails only when a
 	// batch outgrows 4 GiB, which the bounded queue excludes; the committer
 	// treats it as a failed store.
@@ -61,8 +64,27 @@ type State struct {
 	Bytes     int64 // bytes of data ever written
 }
 
-// PutState stores the state of a partition.
+type stateKey struct {
+	topic uint64
+	part  uint32
+}
+
+// PutState stores the state of a partition; of several in one round the last.
 func (b *Batch) PutState(topic uint64, part uint32, s State) {
+	if b.states == nil {
+		b.states = make(map[stateKey]State)
+	}
+	b.states[stateKey{topic, part}] = s
+}
+
+// finish writes what was held back for the end of the round.
+func (b *Batch) finish() {
+	for k, s := range b.states {
+		b.putState(k.topic, k.part, s)
+	}
+}
+
+func (b *Batch) putState(topic uint64, part uint32, s State) {
 	value := []byte{FormatVersion}
 	value = binary.AppendUvarint(value, uint64(s.Start))
 	value = binary.AppendUvarint(value, uint64(s.End))
@@ -100,6 +122,11 @@ func (b *Batch) PutCounter(n uint64) {
 // DropTopic removes everything kept for the topic by one range deletion; the
 // space comes back with the next compactions.
 func (b *Batch) DropTopic(topic uint64) {
+	for k := range b.states {
+		if k.topic == topic {
+			delete(b.states, k)
+		}
+	}
 	from, to := topicSpan(topic)
 	b.keep(b.b.DeleteRange(from, to, nil))
 }

@@ -73,6 +73,7 @@ func (s *Store) commitRound(ops []Op) bool {
 		op.Apply(&b)
 		r.ops = append(r.ops, op)
 	}
+	b.finish()
 	err := b.err
 	switch {
 	case err != nil:
