@@ -212,9 +212,7 @@ func (t *tenure) commit(now int64, force bool) {
 	if !ok {
 		return
 	}
-	if err := t.s.session.commit(t.s.partitionSession, from, to); err != nil {
-		t.s.session.cancel() // the session is gone; its Recv tells why
-	}
+	t.s.session.commit(t.s.partitionSession, from, to)
 }
 
 func (t *tenure) received(d lease.Delivery, m *logread.Message) Received {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Topic_V1"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
@@ -21,9 +22,25 @@ type session struct {
 	q      *Queue
 	stream Ydb_Topic_V1.TopicService_StreamReadClient
 	cancel context.CancelFunc
-	sendMu sync.Mutex
-	tasks  sync.WaitGroup // shards and their releases
+	tasks  sync.WaitGroup // shards, their releases, and the sender
+
+	// outbox holds what is to be sent: at most an answer and a commit for each
+	// partition. A goroutine of its own sends it, because whoever receives must not
+	// wait in a send while the server is in one, too.
+	outMu  sync.Mutex
+	outbox []outgoing
+	out    chan struct{}
 }
+
+// outgoing is a message to send, or, without one, a mark: reached is closed when
+// everything before it was sent.
+type outgoing struct {
+	msg     *Ydb_Topic.StreamReadMessage_FromClient
+	reached chan struct{}
+}
+
+// drainTimeout bounds how long a graceful end waits for its last messages.
+const drainTimeout = time.Second
 
 // session opens the read session and serves it until it ends. opened tells
 // whether the server accepted it.
@@ -37,11 +54,13 @@ func (q *Queue) session(ctx context.Context) (opened bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("opening the read session: %w", err)
 	}
-	s := &session{q: q, stream: stream, cancel: cancel}
+	s := &session{q: q, stream: stream, cancel: cancel, out: make(chan struct{}, 1)}
+	s.tasks.Go(func() { s.sender(ctx) })
 	s.tasks.Go(func() {
 		select {
 		case <-q.stopping:
 			s.releaseAll()
+			s.drain(ctx)
 			cancel()
 		case <-ctx.Done():
 		}
@@ -55,7 +74,7 @@ func (q *Queue) session(ctx context.Context) (opened bool, err error) {
 }
 
 func (s *session) serve(ctx context.Context) (opened bool, err error) {
-	err = s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+	s.send(&Ydb_Topic.StreamReadMessage_FromClient{
 		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_InitRequest{
 			InitRequest: &Ydb_Topic.StreamReadMessage_InitRequest{
 				TopicsReadSettings:      []*Ydb_Topic.StreamReadMessage_InitRequest_TopicReadSettings{{Path: s.q.spec.Topic}},
@@ -65,9 +84,6 @@ func (s *session) serve(ctx context.Context) (opened bool, err error) {
 			},
 		},
 	})
-	if err != nil {
-		return false, fmt.Errorf("opening the read session: %w", err)
-	}
 	for {
 		msg, err := s.stream.Recv()
 		if err == nil {
@@ -81,9 +97,7 @@ func (s *session) serve(ctx context.Context) (opened bool, err error) {
 			opened = true
 			s.q.setError(nil)
 		case msg.GetStartPartitionSessionRequest() != nil:
-			if err := s.begin(ctx, msg.GetStartPartitionSessionRequest()); err != nil {
-				return opened, err
-			}
+			s.begin(ctx, msg.GetStartPartitionSessionRequest())
 		case msg.GetStopPartitionSessionRequest() != nil:
 			s.end(msg.GetStopPartitionSessionRequest())
 		case msg.GetCommitOffsetResponse() != nil:
@@ -99,19 +113,16 @@ func (s *session) serve(ctx context.Context) (opened bool, err error) {
 // begin takes a partition over. The session itself starts behind the last
 // message: it is never asked for data, and what is written later stays with the
 // server.
-func (s *session) begin(ctx context.Context, start *Ydb_Topic.StreamReadMessage_StartPartitionSessionRequest) error {
+func (s *session) begin(ctx context.Context, start *Ydb_Topic.StreamReadMessage_StartPartitionSessionRequest) {
 	id := start.GetPartitionSession().GetPartitionSessionId()
 	end := start.GetPartitionOffsets().GetEnd()
-	err := s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+	s.send(&Ydb_Topic.StreamReadMessage_FromClient{
 		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_StartPartitionSessionResponse{
 			StartPartitionSessionResponse: &Ydb_Topic.StreamReadMessage_StartPartitionSessionResponse{
 				PartitionSessionId: id, ReadOffset: &end,
 			},
 		},
 	})
-	if err != nil {
-		return err
-	}
 	sh := newShard(s, start.GetPartitionSession().GetPartitionId(), id)
 	sh.committed.Store(start.GetCommittedOffset())
 	s.q.mu.Lock()
@@ -119,7 +130,6 @@ func (s *session) begin(ctx context.Context, start *Ydb_Topic.StreamReadMessage_
 	s.q.mu.Unlock()
 	s.q.log.Debug("partition taken", slog.Int64("partition", sh.partition), slog.Int64("committed", start.GetCommittedOffset()))
 	sh.start(ctx)
-	return nil
 }
 
 // end gives a partition back because the server wants it.
@@ -143,22 +153,19 @@ func (s *session) end(stop *Ydb_Topic.StreamReadMessage_StopPartitionSessionRequ
 		if !stop.GetGraceful() {
 			return
 		}
-		err := s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+		s.send(&Ydb_Topic.StreamReadMessage_FromClient{
 			ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_StopPartitionSessionResponse{
 				StopPartitionSessionResponse: &Ydb_Topic.StreamReadMessage_StopPartitionSessionResponse{
 					PartitionSessionId: stop.GetPartitionSessionId(),
 				},
 			},
 		})
-		if err != nil {
-			s.cancel() // Recv tells why
-		}
 	})
 }
 
 // commit tells the server that [from, to) of a partition is finished.
-func (s *session) commit(partitionSession, from, to int64) error {
-	return s.send(&Ydb_Topic.StreamReadMessage_FromClient{
+func (s *session) commit(partitionSession, from, to int64) {
+	s.send(&Ydb_Topic.StreamReadMessage_FromClient{
 		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_CommitOffsetRequest{
 			CommitOffsetRequest: &Ydb_Topic.StreamReadMessage_CommitOffsetRequest{
 				CommitOffsets: []*Ydb_Topic.StreamReadMessage_CommitOffsetRequest_PartitionCommitOffset{{
@@ -185,10 +192,50 @@ func (s *session) releaseAll() {
 	wg.Wait()
 }
 
-func (s *session) send(msg *Ydb_Topic.StreamReadMessage_FromClient) error {
-	s.sendMu.Lock()
-	defer s.sendMu.Unlock()
-	return s.stream.Send(msg)
+// send queues a message. What fails is seen by Recv.
+func (s *session) send(msg *Ydb_Topic.StreamReadMessage_FromClient) { s.queue(outgoing{msg: msg}) }
+
+// drain waits until what was queued before has been sent.
+func (s *session) drain(ctx context.Context) {
+	mark := outgoing{reached: make(chan struct{})}
+	s.queue(mark)
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	select {
+	case <-mark.reached:
+	case <-ctx.Done():
+	}
+}
+
+func (s *session) queue(o outgoing) {
+	s.outMu.Lock()
+	s.outbox = append(s.outbox, o)
+	s.outMu.Unlock()
+	select {
+	case s.out <- struct{}{}:
+	default:
+	}
+}
+
+func (s *session) sender(ctx context.Context) {
+	for {
+		select {
+		case <-s.out:
+		case <-ctx.Done():
+			return
+		}
+		s.outMu.Lock()
+		messages := s.outbox
+		s.outbox = nil
+		s.outMu.Unlock()
+		for _, o := range messages {
+			if o.msg == nil {
+				close(o.reached)
+			} else if s.stream.Send(o.msg) != nil {
+				return
+			}
+		}
+	}
 }
 
 // dropShards ends the shards of a session that is over.

@@ -51,8 +51,6 @@ func (c *Catalog) follow(ctx context.Context, based *bool) (caughtUp bool, err e
 		}
 	}
 	position := c.at()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	reader, err := logread.Open(ctx, c.opts.Topics, logread.Request{Path: c.log, Offset: position, Credit: tailCredit})
 	if err != nil {
 		return false, err
@@ -71,12 +69,6 @@ func (c *Catalog) follow(ctx context.Context, based *bool) (caughtUp bool, err e
 		position = start
 	}
 	*based = true
-	grants := newGranter(ctx, reader)
-	defer func() { // Close frees a grant under way
-		reader.Close()
-		cancel()
-		grants.wait()
-	}()
 	for {
 		if !caughtUp && position >= end {
 			caughtUp = true
@@ -90,7 +82,7 @@ func (c *Catalog) follow(ctx context.Context, based *bool) (caughtUp bool, err e
 			c.fold(ctx, &messages[i])
 			position = messages[i].Offset + 1
 		}
-		grants.add(cost)
+		reader.Grant(cost)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Topic_V1"
@@ -58,7 +59,9 @@ type Reader struct {
 	start   int64
 	end     int64
 
-	sendMu sync.Mutex // serialises Send, as gRPC demands
+	granted atomic.Int64 // bytes not told to the server yet
+	wake    chan struct{}
+	granter sync.WaitGroup
 }
 
 // Open starts a session and waits until the server has given it the partition.
@@ -66,11 +69,13 @@ type Reader struct {
 // that does not exist is an *ydbstatus.Error with SCHEME_ERROR.
 func Open(ctx context.Context, topics Ydb_Topic_V1.TopicServiceClient, req Request) (*Reader, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &Reader{cancel: cancel}
+	r := &Reader{cancel: cancel, wake: make(chan struct{}, 1)}
 	if err := r.open(ctx, topics, req); err != nil {
 		cancel()
 		return nil, fmt.Errorf("reading %s partition %d from %d: %w", req.Path, req.Partition, req.Offset, err)
 	}
+	r.granter.Go(func() { r.sendGrants(ctx) })
+	r.Grant(req.Credit)
 	return r, nil
 }
 
@@ -86,7 +91,7 @@ func (r *Reader) open(ctx context.Context, topics Ydb_Topic_V1.TopicServiceClien
 	if !req.Since.IsZero() {
 		settings.ReadFrom = timestamppb.New(req.Since)
 	}
-	err = r.send(&Ydb_Topic.StreamReadMessage_FromClient{
+	err = stream.Send(&Ydb_Topic.StreamReadMessage_FromClient{
 		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_InitRequest{
 			InitRequest: &Ydb_Topic.StreamReadMessage_InitRequest{
 				TopicsReadSettings:      []*Ydb_Topic.StreamReadMessage_InitRequest_TopicReadSettings{settings},
@@ -110,20 +115,14 @@ func (r *Reader) open(ctx context.Context, topics Ydb_Topic_V1.TopicServiceClien
 		r.start = start.GetPartitionOffsets().GetStart()
 		r.end = start.GetPartitionOffsets().GetEnd()
 		offset := req.Offset
-		if err := r.send(&Ydb_Topic.StreamReadMessage_FromClient{
+		return stream.Send(&Ydb_Topic.StreamReadMessage_FromClient{
 			ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_StartPartitionSessionResponse{
 				StartPartitionSessionResponse: &Ydb_Topic.StreamReadMessage_StartPartitionSessionResponse{
 					PartitionSessionId: r.session,
 					ReadOffset:         &offset,
 				},
 			},
-		}); err != nil {
-			return err
-		}
-		if req.Credit > 0 {
-			return r.Grant(req.Credit)
-		}
-		return nil
+		})
 	}
 }
 
@@ -131,13 +130,38 @@ func (r *Reader) open(ctx context.Context, topics Ydb_Topic_V1.TopicServiceClien
 // one, as of Open.
 func (r *Reader) Bounds() (start, end int64) { return r.start, r.end }
 
-// Grant lets the server send this many bytes more.
-func (r *Reader) Grant(bytes int64) error {
-	return r.send(&Ydb_Topic.StreamReadMessage_FromClient{
-		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_ReadRequest{
-			ReadRequest: &Ydb_Topic.StreamReadMessage_ReadRequest{BytesSize: bytes},
-		},
-	})
+// Grant lets the server send this many bytes more. It does not block.
+func (r *Reader) Grant(bytes int64) {
+	r.granted.Add(bytes)
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sendGrants is the only sender once the session is open. It has a goroutine of
+// its own because whoever reads must never wait in a send: the server may be in
+// a send itself, of the reason why it ends the session.
+func (r *Reader) sendGrants(ctx context.Context) {
+	for {
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return
+		}
+		bytes := r.granted.Swap(0)
+		if bytes == 0 {
+			continue // told together with an earlier grant
+		}
+		err := r.stream.Send(&Ydb_Topic.StreamReadMessage_FromClient{
+			ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_ReadRequest{
+				ReadRequest: &Ydb_Topic.StreamReadMessage_ReadRequest{BytesSize: bytes},
+			},
+		})
+		if err != nil {
+			return // Read tells why
+		}
+	}
 }
 
 // Read waits for messages. It returns those of one answer of the server, in
@@ -160,13 +184,10 @@ func (r *Reader) Read() (messages []Message, cost int64, err error) {
 	}
 }
 
-// Close ends the session. A Read under way fails.
-func (r *Reader) Close() { r.cancel() }
-
-func (r *Reader) send(msg *Ydb_Topic.StreamReadMessage_FromClient) error {
-	r.sendMu.Lock()
-	defer r.sendMu.Unlock()
-	return r.stream.Send(msg)
+// Close ends the session and waits for its goroutine. A Read under way fails.
+func (r *Reader) Close() {
+	r.cancel()
+	r.granter.Wait()
 }
 
 func (r *Reader) receive() (*Ydb_Topic.StreamReadMessage_FromServer, error) {
