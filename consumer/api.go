@@ -41,8 +41,11 @@ type Settings struct {
 	Delay           time.Duration // DelaySeconds
 	Retention       time.Duration // MessageRetentionPeriod
 	MaxReceiveCount int           // of the redrive policy, 0 = none
-	DeadLetterTopic string        // absolute path of the dead-letter queue's topic
-	SourceARN       string        // this queue's ARN, noted on messages it moves
+	// DeadLetterTopic and DeadLetterConsumer name the dead-letter queue: the
+	// absolute path of its topic, and its consumer.
+	DeadLetterTopic    string
+	DeadLetterConsumer string
+	SourceARN          string // this queue's ARN, noted on messages it moves
 	// DeduplicationPerGroup is DeduplicationScope messageGroup.
 	DeduplicationPerGroup bool
 }

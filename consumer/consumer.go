@@ -28,6 +28,9 @@ type Options struct {
 	StateRoot string
 	// Address is this gateway's internal address: reader_name of its read sessions.
 	Address string
+	// Sequence opens the writer of dead-letter moves to a topic. Without it no
+	// message is moved, whatever the redrive policies say.
+	Sequence func(topic, producer string) SequenceWriter
 	// BodyCacheBytes bounds the bodies kept in memory, over all queues; default 128 MiB.
 	BodyCacheBytes int64
 	// Logger; nil discards.

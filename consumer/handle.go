@@ -30,8 +30,29 @@ func (t *tenure) handle(now int64, e *event) error {
 		t.barriers = append(t.barriers, e.barrier)
 	case eventFeedLost:
 		return e.err
+	case eventMoved:
+		t.input(now, lease.Input{Kind: lease.Moved, Sequence: e.sequence})
+	case eventUnmovable:
+		for _, v := range e.moves {
+			t.input(now, lease.Input{Kind: lease.Unmovable, Offset: v.offset, Visibility: unmovableDelay.Milliseconds()})
+		}
 	}
 	return nil
+}
+
+// input steps the machine. It returns the answer to a request, which is valid
+// until the next input, and notes the dead-letter moves that began.
+func (t *tenure) input(now int64, in lease.Input) (answer *lease.Effect) {
+	effects := t.machine.Step(now, in)
+	for i := range effects {
+		switch effects[i].Kind {
+		case lease.Answer:
+			answer = &effects[i]
+		case lease.Move:
+			t.moveStarted(&effects[i])
+		}
+	}
+	return answer
 }
 
 // call steps the machine through the inputs of a call. What it leased or changed
@@ -41,12 +62,9 @@ func (t *tenure) call(now int64, c *call) {
 		return
 	}
 	for i, in := range c.inputs {
-		for _, effect := range t.machine.Step(now, in) {
-			if effect.Kind != lease.Answer {
-				continue
-			}
-			c.outcomes[i] = effect.Outcome
-			c.leased = append(c.leased, effect.Deliveries...)
+		if answer := t.input(now, in); answer != nil {
+			c.outcomes[i] = answer.Outcome
+			c.leased = append(c.leased, answer.Deliveries...)
 		}
 		if in.Kind == lease.Purge {
 			t.bodies.below(in.Upto)
@@ -75,11 +93,9 @@ func (t *tenure) serveWaits(now int64) {
 		if c == nil {
 			return
 		}
-		for _, effect := range t.machine.Step(now, c.inputs[0]) {
-			if effect.Kind == lease.Answer {
-				c.outcomes[0] = effect.Outcome
-				c.leased = append(c.leased, effect.Deliveries...)
-			}
+		if answer := t.input(now, c.inputs[0]); answer != nil {
+			c.outcomes[0] = answer.Outcome
+			c.leased = append(c.leased, answer.Deliveries...)
 		}
 		if len(c.leased) == 0 {
 			t.s.q.waits.putBack(c)
@@ -92,7 +108,7 @@ func (t *tenure) serveWaits(now int64) {
 // load brings messages of the feed into the machine.
 func (t *tenure) load(now int64, e *event) {
 	if e.start > t.machine.Cursor() {
-		t.machine.Step(now, lease.Input{Kind: lease.Gap, Upto: e.start})
+		t.input(now, lease.Input{Kind: lease.Gap, Upto: e.start})
 	}
 	if n := int64(len(e.messages)); n > 0 {
 		t.average = max(1, (7*t.average+e.cost/n)/8)
@@ -100,18 +116,20 @@ func (t *tenure) load(now int64, e *event) {
 	for i := range e.messages {
 		m := &e.messages[i]
 		cursor := t.machine.Cursor()
-		if m.Offset < cursor {
-			continue // purged while it was on its way
+		if m.Offset < cursor && (!t.s.q.spec.FIFO || m.Offset < t.machine.PurgeMark()) {
+			continue // finished or purged; only a deduplication id is of interest
 		}
 		if m.Offset > cursor {
-			t.machine.Step(now, lease.Input{Kind: lease.Gap, Upto: m.Offset})
+			t.input(now, lease.Input{Kind: lease.Gap, Upto: m.Offset})
 		}
 		msg := t.message(m)
-		t.machine.Step(now, lease.Input{Kind: lease.Load, Offset: m.Offset, Message: msg})
+		t.input(now, lease.Input{Kind: lease.Load, Offset: m.Offset, Message: msg})
 		if msg.Deduplication != (lease.Hash{}) {
 			t.s.q.dedup.add(msg.Deduplication, m.WriteTime, t.s.partition, m.Offset)
 		}
-		t.bodies.put(*m)
+		if m.Offset >= cursor {
+			t.bodies.put(*m)
+		}
 	}
 }
 
@@ -152,6 +170,8 @@ func (t *tenure) flush(now int64) error {
 	if len(t.ops) == 0 && snapshot == nil {
 		t.answerAll(t.pending)
 		t.pending = t.pending[:0]
+		t.mover.add(t.moves)
+		t.moves = t.moves[:0]
 		return nil
 	}
 	if err := t.journal.Append(now, t.ops, snapshot); err != nil {
@@ -161,6 +181,7 @@ func (t *tenure) flush(now int64) error {
 	t.s.q.c.metrics.ops.Add(float64(len(t.ops)))
 	t.appending, t.appendedAt = true, now
 	t.pending, t.sealed = t.sealed[:0], t.pending
+	t.moves, t.sealedMoves = t.sealedMoves[:0], t.moves
 	t.commits.sealed = t.machine.CommitOffset()
 	return nil
 }
@@ -178,6 +199,8 @@ func (t *tenure) acked(now int64, ack journal.Ack) error {
 	}
 	t.answerAll(t.sealed)
 	t.sealed = t.sealed[:0]
+	t.mover.add(t.sealedMoves)
+	t.sealedMoves = t.sealedMoves[:0]
 	return nil
 }
 

@@ -18,11 +18,13 @@ const (
 	eventCounts                         // count: counts
 	eventBarrier                        // tell when the cursor has passed: barrier
 	eventFeedLost                       // the feed cannot go on: err
+	eventMoved                          // the dead-letter moves up to sequence are done
+	eventUnmovable                      // moves cannot be done
 )
 
 type event struct {
 	kind     eventKind
-	tenure   int64 // of eventData, eventAck and eventFeedLost; others have 0
+	tenure   int64 // of what a tenure's own tasks report; 0 for calls from outside
 	call     *call
 	messages []logread.Message
 	cost     int64
@@ -30,6 +32,8 @@ type event struct {
 	ack      journal.Ack
 	counts   *countCall
 	barrier  *barrier
+	sequence uint64
+	moves    []move
 	err      error
 }
 

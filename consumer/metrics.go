@@ -7,6 +7,8 @@ type metrics struct {
 	ops         prometheus.Counter
 	rereads     prometheus.Counter
 	tenuresLost prometheus.Counter
+	moved       prometheus.Counter
+	unmovable   prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -23,9 +25,15 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		tenuresLost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sqsgate_consumer_tenures_lost_total", Help: "Times a partition ceased to be served because of a failure.",
 		}),
+		moved: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sqsgate_deadletter_moved_total", Help: "Messages moved to dead-letter queues.",
+		}),
+		unmovable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sqsgate_deadletter_unmovable_total", Help: "Messages that stayed in their queue because its dead-letter queue is gone.",
+		}),
 	}
 	if r != nil {
-		r.MustRegister(m.appends, m.ops, m.rereads, m.tenuresLost)
+		r.MustRegister(m.appends, m.ops, m.rereads, m.tenuresLost, m.moved, m.unmovable)
 	}
 	return m
 }

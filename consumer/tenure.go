@@ -55,6 +55,10 @@ type tenure struct {
 	appending       bool
 	appendedAt      int64
 	barriers        []*barrier
+	// Moves the machine began wait in moves for the same append, and in sealedMoves
+	// for its acknowledgement.
+	moves, sealedMoves []move
+	mover              mover
 
 	snapshots snapshotPolicy
 	commits   commitProgress
@@ -70,6 +74,7 @@ func (s *shard) tenure(ctx context.Context) error {
 		rereads: make(chan struct{}, maxRereads),
 		average: 1024,
 	}
+	t.mover.t = t
 	t.source = func(ctx context.Context, req logread.Request) (*logread.Reader, error) {
 		req.Path, req.Partition = s.q.spec.Topic, s.partition
 		return logread.Open(ctx, s.q.c.opts.Topics, req)
@@ -116,7 +121,7 @@ func (t *tenure) open(ctx context.Context) error {
 	}
 	if committed := s.committed.Load(); committed > t.machine.Cursor() {
 		// Somebody else finished these, or the journal is new to an old topic.
-		t.machine.Step(t.now(), lease.Input{Kind: lease.Gap, Upto: committed})
+		t.input(t.now(), lease.Input{Kind: lease.Gap, Upto: committed})
 	}
 	s.q.trims.set(s.partition, replay.SnapshotOffset)
 	t.snapshots.begin(replay, t.now())
@@ -131,7 +136,7 @@ func (t *tenure) open(ctx context.Context) error {
 		open: func(ctx context.Context, offset int64) (*logread.Reader, error) {
 			return t.source(ctx, logread.Request{Offset: offset})
 		},
-		post: func(e event) { e.tenure = t.id; s.post(e) },
+		post: t.post,
 		log:  s.log,
 		next: t.machine.Cursor(),
 	}
@@ -189,8 +194,22 @@ func (t *tenure) config() lease.Config {
 		FIFO:                t.s.q.spec.FIFO,
 		Delay:               settings.Delay.Milliseconds(),
 		Retention:           settings.Retention.Milliseconds(),
+		MaxReceives:         t.maxReceives(settings),
 		DeduplicationWindow: deduplicationWindow.Milliseconds(),
 	}
+}
+
+func (t *tenure) maxReceives(s *Settings) uint32 {
+	if t.s.q.c.opts.Sequence == nil || s.DeadLetterTopic == "" {
+		return 0
+	}
+	return uint32(s.MaxReceiveCount) //nolint:gosec // 1 to 1000
+}
+
+// post sends an event of this tenure's own tasks to the shard.
+func (t *tenure) post(e event) {
+	e.tenure = t.id
+	t.s.post(e)
 }
 
 // now is the clock of the machine: it never runs backwards, not even behind an
@@ -241,7 +260,7 @@ func (t *tenure) step(now int64) error {
 	}
 	clear(events)
 	t.events = events
-	t.machine.Step(now, lease.Input{Kind: lease.Tick})
+	t.input(now, lease.Input{Kind: lease.Tick})
 	t.publish()
 	t.serveWaits(now)
 	if err := t.flush(now); err != nil {

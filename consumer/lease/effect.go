@@ -43,6 +43,7 @@ type Effect struct {
 	Deliveries []Delivery
 	Offset     int64
 	Sequence   uint64
+	Receives   uint32 // of a Move: how often the message was handed out
 }
 
 // Delivery is one message handed out by a Receive.

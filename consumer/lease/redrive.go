@@ -122,7 +122,8 @@ func (m *Machine) announce() {
 		if v.ref == 0 {
 			return
 		}
-		m.effects = append(m.effects, Effect{Kind: Move, Offset: v.offset, Sequence: v.sequence})
+		receives := m.nodes.nodes[m.window.at(v.ref).node].receives
+		m.effects = append(m.effects, Effect{Kind: Move, Offset: v.offset, Sequence: v.sequence, Receives: uint32(receives)})
 	}
 }
 
