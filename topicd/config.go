@@ -19,7 +19,6 @@ const (
 type topicConfig struct {
 	MinActive   int64             `json:"min_active"`
 	MaxActive   int64             `json:"max_active,omitempty"`
-	CountLimit  int64             `json:"count_limit,omitempty"`
 	Auto        autoConfig        `json:"auto"`
 	RetentionMs int64             `json:"retention_ms"`
 	RetentionMB int64             `json:"retention_mb,omitempty"`
@@ -104,7 +103,7 @@ func (c *topicConfig) addPartitions(n int) {
 func newTopicConfig(req *Ydb_Topic.CreateTopicRequest) (*topicConfig, error) {
 	set := req.GetPartitioningSettings()
 	c := &topicConfig{
-		MinActive: set.GetMinActivePartitions(), MaxActive: set.GetMaxActivePartitions(), CountLimit: set.GetPartitionCountLimit(),
+		MinActive: set.GetMinActivePartitions(), MaxActive: set.GetMaxActivePartitions(),
 		RetentionMs: defaultRetention.Milliseconds(), RetentionMB: req.GetRetentionStorageMb(),
 		Codecs:     slices.Clone(req.GetSupportedCodecs().GetCodecs()),
 		WriteSpeed: req.GetPartitionWriteSpeedBytesPerSecond(), WriteBurst: req.GetPartitionWriteBurstBytes(),

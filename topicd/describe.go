@@ -23,7 +23,7 @@ func ids(in []uint32) []int64 {
 
 func (c *topicConfig) partitioning() *Ydb_Topic.PartitioningSettings {
 	return &Ydb_Topic.PartitioningSettings{
-		MinActivePartitions: c.MinActive, MaxActivePartitions: c.MaxActive, PartitionCountLimit: c.CountLimit,
+		MinActivePartitions: c.MinActive, MaxActivePartitions: c.MaxActive,
 		AutoPartitioningSettings: &Ydb_Topic.AutoPartitioningSettings{
 			Strategy: Ydb_Topic.AutoPartitioningStrategy(c.Auto.Strategy),
 			PartitionWriteSpeed: &Ydb_Topic.AutoPartitioningWriteSpeedStrategy{
@@ -72,7 +72,7 @@ func (p *partition) stats() *Ydb_Topic.PartitionStats {
 	return &Ydb_Topic.PartitionStats{
 		PartitionOffsets: &Ydb_Topic.OffsetsRange{Start: p.start, End: p.end},
 		StoreSizeBytes:   p.bytes, LastWriteTime: millis(p.writtenMs), MaxWriteTimeLag: noLag(),
-		BytesWritten: &Ydb_Topic.MultipleWindowsStat{}, PartitionNodeId: nodeID,
+		BytesWritten: &Ydb_Topic.MultipleWindowsStat{},
 	}
 }
 

@@ -47,14 +47,6 @@ func newPartSession(s *readSession, p *partition, g *group, m *member) *partSess
 	}
 }
 
-// consumer returns the consumer's name, "" when reading without one.
-func (ps *partSession) consumer() string {
-	if ps.group == nil {
-		return ""
-	}
-	return ps.group.consumer
-}
-
 // start makes the request that announces the partition to the client.
 func (ps *partSession) start() *Ydb_Topic.StreamReadMessage_StartPartitionSessionRequest {
 	// Without a consumer both are 0, whatever retention has removed.
@@ -83,7 +75,7 @@ func (ps *partSession) addCommit(start, end int64) error {
 	clamped := min(end, last)
 	i, _ := slices.BinarySearchFunc(ps.ranges, start, func(r offsetRange, v int64) int { return cmp.Compare(r.start, v) })
 	if start < ps.wanted || (i < len(ps.ranges) && ps.ranges[i].start < clamped) || (i > 0 && ps.ranges[i-1].end > start) {
-		return badRequest("offsets range [%d, %d) has already committed offsets, double committing is forbiden or incorrect", start, end)
+		return badRequest("offsets range [%d, %d) has already committed offsets, double committing is forbidden or incorrect", start, end)
 	}
 	if start >= clamped {
 		return nil

@@ -2,7 +2,7 @@ package topicd
 
 import (
 	"bytes"
-	"crypto/md5" //nolint:gosec // YDB's rule for producers, not a secret
+	"crypto/md5" // YDB's rule for producers, not a secret
 	"math/big"
 	"math/rand/v2"
 
@@ -28,7 +28,7 @@ func (t *topic) byProducer(producer string) *partition {
 	if producer == "" {
 		return parts[active[rand.IntN(len(active))]]
 	}
-	hash := md5.Sum([]byte(producer)) //nolint:gosec // see the import
+	hash := md5.Sum([]byte(producer)) // see the import
 	if !cfg.autoPartitioned() {
 		return parts[active[sliceOf(hash, len(active))]]
 	}

@@ -87,7 +87,7 @@ func (s *readSession) onReleased(r *Ydb_Topic.StreamReadMessage_StopPartitionSes
 		return nil
 	}
 	if !ps.stopping {
-		return badRequest("graceful release of partition that is not requested for release is forbiden, partition session %d", ps.id)
+		return badRequest("graceful release of partition that is not requested for release is forbidden, partition session %d", ps.id)
 	}
 	delete(s.parts, ps.id)
 	ps.dead.Store(true)

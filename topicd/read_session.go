@@ -39,7 +39,6 @@ type readSession struct {
 	consumer    string // "" = reading without a consumer
 	name        string // reader_name, free text of the client
 	maxInflight int64  // bytes of one partition sent and not committed; 0 = no limit
-	token       string
 
 	nextPartSession atomic.Int64
 	ending          chan struct{} // closed by end

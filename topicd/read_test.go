@@ -73,7 +73,7 @@ func TestReadHandshakeCreditCommit(t *testing.T) {
 	ts.createTopic(t, "t", 1, "c")
 	ts.fill(t, "t", 0, 10)
 	ctx, cancel := context.WithCancel(t.Context())
-	r, _ := ts.openReaderContext(t, ctx, &readInit{Consumer: "c", TopicsReadSettings: []*topicToRead{{Path: "t"}}})
+	r, _ := ts.openReaderContext(ctx, t, &readInit{Consumer: "c", TopicsReadSettings: []*topicToRead{{Path: "t"}}})
 	st := r.recvStart()
 	id := st.GetPartitionSession().GetPartitionSessionId()
 	if st.GetCommittedOffset() != 0 || st.GetPartitionOffsets().GetEnd() != 10 || st.GetPartitionSession().GetPath() != "t" {
@@ -159,7 +159,7 @@ func TestStartOffsets(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r, _ := ts.openReaderContext(t, ctx, &readInit{Consumer: tc.consumer, TopicsReadSettings: []*topicToRead{{Path: "t", PartitionIds: []int64{0}}}})
+			r, _ := ts.openReaderContext(ctx, t, &readInit{Consumer: tc.consumer, TopicsReadSettings: []*topicToRead{{Path: "t", PartitionIds: []int64{0}}}})
 			r.confirm(r.recvStart().GetPartitionSession().GetPartitionSessionId(), tc.read, tc.commit)
 			if tc.text != "" {
 				r.wantEnd(Ydb.StatusIds_BAD_REQUEST, tc.text)
@@ -216,7 +216,7 @@ func TestBalance(t *testing.T) {
 		a.confirm(a.recvStart().GetPartitionSession().GetPartitionSessionId(), nil, nil)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	b, _ := ts.openReaderContext(t, ctx, &readInit{Consumer: "c", TopicsReadSettings: []*topicToRead{{Path: "t"}}})
+	b, _ := ts.openReaderContext(ctx, t, &readInit{Consumer: "c", TopicsReadSettings: []*topicToRead{{Path: "t"}}})
 	given := map[int64]bool{}
 	for range 2 {
 		stop := a.recv().GetStopPartitionSessionRequest()

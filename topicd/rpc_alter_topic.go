@@ -147,9 +147,6 @@ func (c *topicConfig) alterPartitioning(set *Ydb_Topic.AlterPartitioningSettings
 	if set.SetMaxActivePartitions != nil {
 		c.MaxActive = set.GetSetMaxActivePartitions()
 	}
-	if set.SetPartitionCountLimit != nil {
-		c.CountLimit = set.GetSetPartitionCountLimit()
-	}
 	auto := set.GetAlterAutoPartitioningSettings()
 	if auto == nil {
 		return nil

@@ -35,7 +35,7 @@ type readTarget struct {
 func (s *Server) serveRead(ctx context.Context, stream readStream) error {
 	first, err := stream.Recv()
 	if err != nil {
-		return nil //nolint:nilerr // the client left before its init request
+		return nil // the client left before its init request
 	}
 	init := first.GetInitRequest()
 	if init == nil {

@@ -33,7 +33,7 @@ func (s *Server) StreamWrite(stream Ydb_Topic_V1.TopicService_StreamWriteServer)
 func (s *Server) serveWrite(ctx context.Context, stream writeStream) error {
 	first, err := stream.Recv()
 	if err != nil {
-		return nil //nolint:nilerr // the client left before its init request
+		return nil // the client left before its init request
 	}
 	session, err := s.initWrite(ctx, first)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Server) serveWrite(ctx context.Context, stream writeStream) error {
 		Status:        Ydb.StatusIds_SUCCESS,
 		ServerMessage: &Ydb_Topic.StreamWriteMessage_FromServer_InitResponse{InitResponse: init},
 	}); err != nil {
-		return nil //nolint:nilerr // the client has gone
+		return nil // the client has gone
 	}
 	s.handlers.Go(func() { session.receive(stream) })
 	stop := context.AfterFunc(ctx, func() { session.end(nil) })

@@ -31,7 +31,7 @@ const (
 	closeGrace = 5 * time.Second
 )
 
-// ErrLocked: another process has the data directory open.
+// ErrLocked is returned by New when another process has the data directory open.
 var ErrLocked = store.ErrLocked
 
 // Server is the topic server. Its methods for gRPC are not called directly.

@@ -212,10 +212,10 @@ type reader struct {
 
 func (ts *testServer) openReader(tb testing.TB, init *Ydb_Topic.StreamReadMessage_InitRequest) (*reader, *Ydb_Topic.StreamReadMessage_FromServer) {
 	tb.Helper()
-	return ts.openReaderContext(tb, tb.Context(), init)
+	return ts.openReaderContext(tb.Context(), tb, init)
 }
 
-func (ts *testServer) openReaderContext(tb testing.TB, ctx context.Context, init *Ydb_Topic.StreamReadMessage_InitRequest) (*reader, *Ydb_Topic.StreamReadMessage_FromServer) { //nolint:revive // tb first, as in all of these
+func (ts *testServer) openReaderContext(ctx context.Context, tb testing.TB, init *Ydb_Topic.StreamReadMessage_InitRequest) (*reader, *Ydb_Topic.StreamReadMessage_FromServer) {
 	tb.Helper()
 	stream, err := ts.client.StreamRead(ctx)
 	if err != nil {

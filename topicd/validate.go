@@ -21,8 +21,6 @@ func (c *topicConfig) validate() error {
 		return badRequest("Partitions count must not be greater than %d, provided %d", maxPartitions, c.MinActive)
 	case c.MaxActive < 0 || (c.MaxActive > 0 && c.MaxActive < c.MinActive):
 		return badRequest("Max active partitions must be greater than or equal to partitions count or equals zero (unlimited), provided %d, partitions count %d", c.MaxActive, c.MinActive)
-	case c.CountLimit < 0:
-		return badRequest("Partition count limit must not be negative, provided %d", c.CountLimit)
 	case c.Auto.UpPercent < 0 || c.Auto.UpPercent > 100:
 		return badRequest("Partition scale up threshold percent must be between 0 and 100, provided %d", c.Auto.UpPercent)
 	case c.Auto.DownPercent < 0 || c.Auto.DownPercent > 100:

@@ -122,7 +122,7 @@ func (s *writeSession) run(stream writeStream) error {
 		s.mu.Unlock()
 		for _, a := range out {
 			if err := stream.Send(a.m); err != nil {
-				return nil //nolint:nilerr // the client has gone; nobody is left to tell
+				return nil // the client has gone; nobody is left to tell
 			}
 			s.flow.release(a.held)
 		}

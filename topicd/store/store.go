@@ -101,6 +101,6 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (l pebbleLogger) Fatalf(format string, args ...any) {
-	l.fail(fmt.Errorf(format, args...)) 
+	l.fail(fmt.Errorf(format, args...))
 	select {}
 }
