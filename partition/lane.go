@@ -14,9 +14,14 @@ import (
 const (
 	maxRequestMessages = 1000
 	maxRequestBytes    = 4 << 20
-	// maxRequests is how many requests a lane has on the wire: enough to keep
-	// the server busy, few enough that the next one grows meanwhile.
-	maxRequests = 4
+	// maxRequests is how many requests a lane has on the wire at most. While one
+	// is, the next waits for worthMessages, or until the last was sent
+	// requestGap ago: a server that answers within the gap gets few large
+	// requests instead of many small ones, and one that is further away still
+	// gets several at a time.
+	maxRequests   = 4
+	worthMessages = 256
+	requestGap    = time.Millisecond
 )
 
 // lane is one write session of a partition, with its own producer id. The
@@ -209,7 +214,9 @@ func (l *lane) take() *Ydb_Topic.StreamWriteMessage_WriteRequest {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.requests.len() >= maxRequests || l.bytes >= o.MaxInFlightBytes || l.w.retiring.Load() {
+	if n := l.requests.len(); n >= maxRequests || l.bytes >= o.MaxInFlightBytes || l.w.retiring.Load() {
+		return nil
+	} else if n > 0 && l.queue.len() < worthMessages && now.Sub(l.requests.at(n-1)) < requestGap {
 		return nil
 	}
 	limit := min(l.queue.len(), maxRequestMessages)
@@ -289,6 +296,19 @@ func (l *lane) acknowledge(response *Ydb_Topic.StreamWriteMessage_WriteResponse)
 		l.nudge()
 	}
 	return nil
+}
+
+// gap returns how long to wait for news: until the next request may be sent, else
+// until the lane counts as idle.
+func (l *lane) gap() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := &l.w.topic.pool.opts
+	if n := l.requests.len(); n > 0 && n < maxRequests && l.queue.len() > 0 &&
+		l.bytes < o.MaxInFlightBytes && l.solo == 0 && !l.w.retiring.Load() {
+		return max(requestGap-time.Since(l.requests.at(n-1)), requestGap/8)
+	}
+	return o.IdleTimeout
 }
 
 func (l *lane) result(offset int64) Result {

@@ -110,7 +110,7 @@ func (l *lane) pump(ctx context.Context, stream Ydb_Topic_V1.TopicService_Stream
 		if l.done() {
 			return nil
 		}
-		idle.Reset(pool.opts.IdleTimeout)
+		idle.Reset(l.gap())
 		select {
 		case <-l.wake:
 		case err := <-broken:
