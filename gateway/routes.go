@@ -91,14 +91,14 @@ func actionNames(table map[string]route) []string {
 }
 
 // router puts the actions behind the middlewares. Which action it is stands in
-// the request, not in its path: every path is an endpoint.
+// the request, not in its path: every path is an endpoint. The chain is made
+// once; mux's own Use would make it anew for every request.
 func (s *Server) router() http.Handler {
 	r := mux.NewRouter()
 	r.SkipClean(true) // native queue URLs have an empty path part
-	r.Use(s.observe, s.limit, s.guard)
 	r.Methods(http.MethodPost, http.MethodGet).HandlerFunc(s.serve)
 	r.NewRoute().HandlerFunc(s.refuseMethod)
-	return r
+	return s.observe(s.limit(s.guard(r)))
 }
 
 func (s *Server) refuseMethod(w http.ResponseWriter, _ *http.Request) {

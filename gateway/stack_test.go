@@ -28,14 +28,15 @@ import (
 // stack is a gateway over an embedded topic server in memory, behind a real
 // HTTP server.
 type stack struct {
-	t       *testing.T
+	t       testing.TB
+	handler http.Handler
 	url     string
 	client  *http.Client
 	pool    *partition.Pool
 	control *topicd.Control
 }
 
-func newStack(t *testing.T, change func(*gateway.Options)) *stack {
+func newStack(t testing.TB, change func(*gateway.Options)) *stack {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	control := topicd.NewControl()
@@ -58,7 +59,7 @@ func newStack(t *testing.T, change func(*gateway.Options)) *stack {
 	done := make(chan error, 1)
 	go func() { done <- queues.Run(running) }()
 	web := httptest.NewServer(edge.Handler())
-	s := &stack{t: t, url: web.URL, client: web.Client(), pool: pool, control: control}
+	s := &stack{t: t, handler: edge.Handler(), url: web.URL, client: web.Client(), pool: pool, control: control}
 	t.Cleanup(func() {
 		web.Close()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
@@ -72,7 +73,7 @@ func newStack(t *testing.T, change func(*gateway.Options)) *stack {
 	return s
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
