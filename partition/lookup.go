@@ -18,7 +18,6 @@ const (
 	// contentWindow is how far back a message with the same deduplication id may
 	// lie: five minutes in YDB, and some for clocks that differ.
 	contentWindow = 6 * time.Minute
-	clockSlack    = time.Minute
 	// contentKey is the metadata item newer YDB servers deduplicate by.
 	contentKey = "message_deduplication_id"
 )
@@ -40,9 +39,6 @@ func (w *writer) find(ctx context.Context, producer string, items []*pending) ([
 		}
 	}
 	request := logread.Request{Path: w.topic.path, Partition: w.id, Offset: floor, Credit: lookupCredit}
-	if floor == 0 {
-		request.Since = since.Add(-clockSlack) // no offset bounds the search
-	}
 	if err := s.read(ctx, request, s.match); err != nil {
 		return nil, fmt.Errorf("looking up offsets: %w", err)
 	}
@@ -112,8 +108,8 @@ func content(items []*Ydb_Topic.MetadataItem) (string, bool) {
 }
 
 // read passes messages on to visit until all are found or the end as of now is
-// reached. Where a time bound leaves nothing to read the server stays silent;
-// the timeout then counts as the end.
+// reached. Only where a time bound leaves nothing to read may the server stay
+// silent; the timeout then counts as the end.
 func (s *scan) read(ctx context.Context, request logread.Request, visit func(*logread.Message)) error {
 	limited, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -122,8 +118,8 @@ func (s *scan) read(ctx context.Context, request logread.Request, visit func(*lo
 		return err
 	}
 	defer reader.Close()
-	_, end := reader.Bounds()
-	for next := request.Offset; next < end && s.found < len(s.items); {
+	start, end := reader.Bounds()
+	for next := max(request.Offset, start); next < end && s.found < len(s.items); {
 		messages, cost, err := reader.Read()
 		var ended *logread.EndedError
 		if errors.As(err, &ended) {

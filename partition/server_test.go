@@ -134,7 +134,8 @@ func (s *scripted) DescribeTopic(context.Context, *Ydb_Topic.DescribeTopicReques
 		result.Partitions = append(result.Partitions, &Ydb_Topic.DescribeTopicResult_PartitionInfo{
 			PartitionId: p.info.ID, Active: p.info.Active,
 			ParentPartitionIds: p.info.Parents, ChildPartitionIds: p.info.Children,
-			KeyRange: &Ydb_Topic.PartitionKeyRange{FromBound: p.info.From, ToBound: p.info.To},
+			PartitionStats: &Ydb_Topic.PartitionStats{PartitionOffsets: &Ydb_Topic.OffsetsRange{End: int64(len(p.log))}},
+			KeyRange:       &Ydb_Topic.PartitionKeyRange{FromBound: p.info.From, ToBound: p.info.To},
 		})
 	}
 	op.Result, _ = anypb.New(result)

@@ -18,7 +18,8 @@ type topic struct {
 	dead    error // why the state is of no use any more
 	current *Map  // nil before the first describe
 	fetched time.Time
-	pending *description // the describe call under way
+	ends    map[int64]int64 // end offset of each partition when the map was fetched
+	pending *description    // the describe call under way
 	writers map[int64]*writer
 	// retiring holds writers of inactive partitions, oldest first, until all
 	// their lanes have handed over.
@@ -158,7 +159,7 @@ func (t *topic) openLocked(id int64) *writer {
 	if !ok {
 		return nil // the map has changed meanwhile
 	}
-	w := newWriter(t, id, keys, t.current.Depth(id))
+	w := newWriter(t, id, keys, t.current.Depth(id), t.ends[id])
 	t.writers[id] = w
 	return w
 }

@@ -103,7 +103,7 @@ func (t *topic) runDescribe(ctx context.Context, d *description) {
 	if t.pool.aborted() {
 		d.cancel()
 	}
-	m, err := t.ask(ctx)
+	m, ends, err := t.ask(ctx)
 	gone := err != nil && classify(err) == failureGone
 	if gone {
 		err = fmt.Errorf("%w: %w", ErrTopicGone, err)
@@ -111,6 +111,7 @@ func (t *topic) runDescribe(ctx context.Context, d *description) {
 	}
 	t.mu.Lock()
 	if t.dead == nil && err == nil {
+		t.ends = ends
 		t.install(m)
 	}
 	if t.dead != nil {
@@ -126,14 +127,17 @@ func (t *topic) runDescribe(ctx context.Context, d *description) {
 	close(d.done)
 }
 
-func (t *topic) ask(ctx context.Context) (*Map, error) {
-	response, err := t.pool.topics.DescribeTopic(ctx, &Ydb_Topic.DescribeTopicRequest{Path: t.path})
+// ask describes the topic, with the end offset of each partition.
+func (t *topic) ask(ctx context.Context) (*Map, map[int64]int64, error) {
+	response, err := t.pool.topics.DescribeTopic(ctx, &Ydb_Topic.DescribeTopicRequest{Path: t.path, IncludeStats: true})
 	result := &Ydb_Topic.DescribeTopicResult{}
 	if err := ydbstatus.Operation(response.GetOperation(), err, result); err != nil {
-		return nil, fmt.Errorf("describing %s: %w", t.path, err)
+		return nil, nil, fmt.Errorf("describing %s: %w", t.path, err)
 	}
+	ends := make(map[int64]int64, len(result.GetPartitions()))
 	infos := make([]Info, 0, len(result.GetPartitions()))
 	for _, p := range result.GetPartitions() {
+		ends[p.GetPartitionId()] = p.GetPartitionStats().GetPartitionOffsets().GetEnd()
 		infos = append(infos, Info{
 			ID:       p.GetPartitionId(),
 			Active:   p.GetActive(),
@@ -145,9 +149,9 @@ func (t *topic) ask(ctx context.Context) (*Map, error) {
 	}
 	m, err := NewMap(infos)
 	if err != nil {
-		return nil, fmt.Errorf("describing %s: %w", t.path, err)
+		return nil, nil, fmt.Errorf("describing %s: %w", t.path, err)
 	}
-	return m, nil
+	return m, ends, nil
 }
 
 // install makes m the map and retires the writers of partitions that are not

@@ -488,3 +488,44 @@ func TestAccessDenied(t *testing.T) {
 		closePool(t, p)
 	})
 }
+
+// While a request is under way the next one grows; on a far server it still
+// leaves before the first is answered.
+func TestRequestsGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const far = 10 * time.Millisecond
+		s := newScripted(Info{ID: 0, Active: true})
+		p := newPool(t, s, Options{})
+		s.check(t, one(t.Context(), p, standard, "g", "first"), "first")
+		var sizes []int
+		s.mu.Lock()
+		s.onWrite = func(_ string, r *Ydb_Topic.StreamWriteMessage_WriteRequest) fate {
+			sizes = append(sizes, len(r.GetMessages()))
+			answer := make(chan struct{})
+			time.AfterFunc(far, func() { close(answer) })
+			return fate{hold: answer}
+		}
+		s.mu.Unlock()
+		done := make(chan Result, 101)
+		start := time.Now()
+		for i := range 101 {
+			go func() { done <- one(t.Context(), p, standard, "g", fmt.Sprint(i)) }()
+			if i == 0 {
+				synctest.Wait()
+			}
+		}
+		for range 101 {
+			if r := <-done; r.Err != nil {
+				t.Error(r.Err)
+			}
+		}
+		if got := fmt.Sprint(sizes); got != "[1 100]" {
+			t.Errorf("requests of %s messages", got)
+		}
+		// The scripted server answers one request after the other.
+		if d := time.Since(start); d != 2*far {
+			t.Errorf("took %v", d)
+		}
+		closePool(t, p)
+	})
+}

@@ -24,14 +24,16 @@ type writer struct {
 	limiter *rate.Limiter
 	queued  atomic.Int64 // bytes from acceptance to result
 	spreads atomic.Int64 // bytes placed without a group
-	acked   atomic.Int64 // 1 + highest acknowledged offset, 0 = none
+	// acked is 1 + the highest acknowledged offset, at first the end of the
+	// partition as it was described: new messages are not below.
+	acked atomic.Int64
 
 	retiring atomic.Bool
 	// vanished says that the partition is not even listed any more.
 	vanished atomic.Bool
 }
 
-func newWriter(t *topic, id int64, keys span, depth int) *writer {
+func newWriter(t *topic, id int64, keys span, depth int, end int64) *writer {
 	o := &t.pool.opts
 	w := &writer{
 		topic:   t,
@@ -40,6 +42,7 @@ func newWriter(t *topic, id int64, keys span, depth int) *writer {
 		depth:   depth,
 		limiter: rate.NewLimiter(rate.Limit(o.FIFORate), o.FIFOBurst),
 	}
+	w.acked.Store(end)
 	for i := range o.Lanes {
 		part := keys.part(i, o.Lanes)
 		prefix := fmt.Sprintf("sqsgate/%s/%d/%d/%d/", t.pool.process, t.incarnation, id, i)
