@@ -35,7 +35,7 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 			return Counts{}, ErrUnavailable
 		}
 	}
-	_, ends, err := q.describe(ctx)
+	partitions, err := q.describe(ctx)
 	if err != nil {
 		return Counts{}, ErrUnavailable
 	}
@@ -49,7 +49,7 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 		if !c.ok {
 			return Counts{}, ErrUnavailable
 		}
-		waiting := max(0, ends[shards[i].partition]-c.cursor)
+		waiting := max(0, partitions[shards[i].partition].end-c.cursor)
 		sum.Visible += int64(c.counts.Visible) + waiting
 		sum.InFlight += int64(c.counts.InFlight)
 		sum.Delayed += int64(c.counts.Delayed)
@@ -64,14 +64,14 @@ func (q *Queue) Purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	partitions, ends, err := q.describe(ctx)
-	if err != nil || len(partitions) != len(shards) {
+	partitions, err := q.describe(ctx)
+	if err != nil || !served(partitions, shards) {
 		return ErrUnavailable
 	}
 	q.dedup.purge()
 	calls := make([]*call, len(shards))
 	for i, s := range shards {
-		calls[i] = newCall(lease.Input{Kind: lease.Purge, Upto: ends[s.partition]})
+		calls[i] = newCall(lease.Input{Kind: lease.Purge, Upto: partitions[s.partition].end})
 		if !s.post(event{kind: eventCall, call: calls[i]}) {
 			return ErrUnavailable
 		}
@@ -82,4 +82,18 @@ func (q *Queue) Purge(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// served tells whether every partition that holds messages has its shard.
+func served(partitions topology, shards []*shard) bool {
+	have := make(map[int64]bool, len(shards))
+	for _, s := range shards {
+		have[s.partition] = true
+	}
+	for id, p := range partitions {
+		if !have[id] && p.committed < p.end {
+			return false
+		}
+	}
+	return true
 }

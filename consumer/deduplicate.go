@@ -162,11 +162,11 @@ func (q *Queue) Settle(claims []Claim, written []Written) {
 // loadDeduplication reads what the log says of the last five minutes, and of the
 // five minutes before the first message to be loaded.
 func (t *tenure) loadDeduplication(ctx context.Context) error {
-	_, ends, err := t.s.q.describe(ctx)
+	partitions, err := t.s.q.describe(ctx)
 	if err != nil {
 		return err
 	}
-	end, cursor := ends[t.s.partition], t.machine.Cursor()
+	end, cursor := partitions[t.s.partition].end, t.machine.Cursor()
 	if end == 0 {
 		return nil
 	}

@@ -42,6 +42,7 @@ func (f *feed) run(ctx context.Context) {
 		case errors.As(err, &ended):
 			// Nothing follows. The children are read by their own shards.
 			f.log.Info("partition has ended", slog.Any("children", ended.Children))
+			f.post(event{kind: eventEnded})
 			<-ctx.Done()
 			return
 		case ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR):

@@ -30,6 +30,9 @@ func (t *tenure) handle(now int64, e *event) error {
 		t.barriers = append(t.barriers, e.barrier)
 	case eventFeedLost:
 		return e.err
+	case eventEnded:
+		t.s.ended.Store(true)
+		t.s.session.look()
 	case eventMoved:
 		t.input(now, lease.Input{Kind: lease.Moved, Sequence: e.sequence})
 	case eventUnmovable:
@@ -231,11 +234,16 @@ func (t *tenure) trim() {
 
 // commit tells the server how far the partition is finished, when that is due.
 func (t *tenure) commit(now int64, force bool) {
-	from, to, ok := t.commits.take(now, force)
-	if !ok {
-		return
+	id := t.s.partitionSession.Load()
+	if id == noSession {
+		return // the server commits no child before its parent
 	}
-	t.s.session.commit(t.s.partitionSession, from, to)
+	if t.commits.session != id {
+		t.commits.session, t.commits.sent = id, t.s.committed.Load()
+	}
+	if from, to, ok := t.commits.take(now, force); ok {
+		t.s.session.commit(id, from, to)
+	}
 }
 
 func (t *tenure) received(d lease.Delivery, m *logread.Message) Received {

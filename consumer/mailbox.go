@@ -18,6 +18,7 @@ const (
 	eventCounts                         // count: counts
 	eventBarrier                        // tell when the cursor has passed: barrier
 	eventFeedLost                       // the feed cannot go on: err
+	eventEnded                          // the feed has read the last message of a split partition
 	eventMoved                          // the dead-letter moves up to sequence are done
 	eventUnmovable                      // moves cannot be done
 )

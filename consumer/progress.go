@@ -60,6 +60,7 @@ func (p *snapshotPolicy) due() (int64, bool) {
 // commitProgress follows how far a partition is finished: in the append under
 // way, durably, and as told to the server.
 type commitProgress struct {
+	session               int64 // partition session that sent counts in
 	sealed, durable, sent int64
 	since                 int64 // when durable went ahead of sent, ms
 }
@@ -72,7 +73,7 @@ func (c *commitProgress) acked(now int64) {
 }
 
 func (c *commitProgress) due() (int64, bool) {
-	return c.since + commitDelay.Milliseconds(), c.durable > c.sent
+	return c.since + commitDelay.Milliseconds(), c.durable > c.sent && c.session != noSession
 }
 
 // take returns the range to commit now, if any.
@@ -100,11 +101,11 @@ func newTrims() *trims {
 
 // expect names the partitions of the topic: nothing is trimmed before all of
 // them are known.
-func (t *trims) expect(partitions map[int64]bool) {
+func (t *trims) expect(partitions topology) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for p := range partitions {
-		if _, ok := t.needed[p]; !ok {
+	for p, placed := range partitions {
+		if _, ok := t.needed[p]; !ok && !placed.finished() {
 			t.needed[p] = -1
 		}
 	}

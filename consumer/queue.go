@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
-	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/consumer/journal"
 	"sqsgate/internal/ydbstatus"
@@ -37,12 +36,13 @@ type Queue struct {
 	waits  waitList
 	rotate atomic.Uint32
 
-	mu       sync.Mutex
-	shards   map[int64]*shard
-	expected map[int64]bool // the partitions of the topic
-	err      error          // why there is no read session; nil while there is one
-	final    error          // set when the queue has been stopped
-	changed  chan struct{}  // closed and replaced when one of the above changes
+	mu         sync.Mutex
+	shards     map[int64]*shard
+	partitions topology      // of the topic; nil before the first describe
+	current    *session      // the read session; nil while there is none
+	err        error         // why there is none
+	final      error         // set when the queue has been stopped
+	changed    chan struct{} // closed and replaced when one of the above changes
 }
 
 func newQueue(c *Consumer, spec Spec) *Queue {
@@ -135,10 +135,9 @@ func (q *Queue) pauseOrStop(ctx context.Context, attempt int) bool {
 	return false
 }
 
-// prepare makes the journal topic and learns the partitions of the data topic.
+// prepare learns the partitions of the data topic and makes the journal topic.
 func (q *Queue) prepare(ctx context.Context) error {
-	expected, _, err := q.describe(ctx)
-	if err != nil {
+	if err := q.refresh(ctx); err != nil {
 		return err
 	}
 	n, err := journal.Ensure(ctx, q.c.opts.Topics, q.c.opts.Scheme, q.journalTopic)
@@ -146,28 +145,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 		return err
 	}
 	q.journalPartitions = n
-	q.trims.expect(expected)
-	q.mu.Lock()
-	q.expected = expected
-	q.notify()
-	q.mu.Unlock()
 	return nil
-}
-
-// describe tells the partitions of the topic and the offsets behind their last
-// messages.
-func (q *Queue) describe(ctx context.Context) (partitions map[int64]bool, ends map[int64]int64, err error) {
-	resp, err := q.c.opts.Topics.DescribeTopic(ctx, &Ydb_Topic.DescribeTopicRequest{Path: q.spec.Topic, IncludeStats: true})
-	var result Ydb_Topic.DescribeTopicResult
-	if err := ydbstatus.Operation(resp.GetOperation(), err, &result); err != nil {
-		return nil, nil, fmt.Errorf("describing %s: %w", q.spec.Topic, err)
-	}
-	partitions, ends = make(map[int64]bool), make(map[int64]int64)
-	for _, p := range result.GetPartitions() {
-		partitions[p.GetPartitionId()] = true
-		ends[p.GetPartitionId()] = p.GetPartitionStats().GetPartitionOffsets().GetEnd()
-	}
-	return partitions, ends, nil
 }
 
 // configure takes new settings over.
@@ -185,6 +163,14 @@ func (q *Queue) configure(s Settings) {
 func (q *Queue) notify() {
 	close(q.changed)
 	q.changed = make(chan struct{})
+}
+
+// opened notes that the server has accepted a read session.
+func (q *Queue) opened(s *session) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.current, q.err = s, nil
+	q.notify()
 }
 
 func (q *Queue) setError(err error) {
@@ -226,11 +212,7 @@ func (q *Queue) ready(ctx context.Context) ([]*shard, error) {
 	for {
 		q.mu.Lock()
 		final, sessionErr, changed := q.final, q.err, q.changed
-		settled := q.expected != nil && sessionErr == nil
-		for p := range q.expected {
-			s := q.shards[p]
-			settled = settled && s != nil && (s.serving.Load() || s.broken() != nil)
-		}
+		settled := q.settled()
 		list := q.servingLocked()
 		q.mu.Unlock()
 		switch {
@@ -271,7 +253,7 @@ func (q *Queue) shard(ctx context.Context, partition int64) (*shard, error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.expected[partition] {
+	if _, known := q.partitions[partition]; !known {
 		return nil, ErrHandle
 	}
 	return nil, ErrUnavailable
@@ -291,8 +273,12 @@ func (q *Queue) trouble() error {
 func (q *Queue) wrote(partition, offset int64) {
 	q.mu.Lock()
 	s := q.shards[partition]
+	current := q.current
 	q.mu.Unlock()
-	if s != nil {
+	switch {
+	case s != nil:
 		s.wrote(offset)
+	case current != nil:
+		current.look() // a partition that is new to us
 	}
 }

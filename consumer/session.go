@@ -20,6 +20,7 @@ import (
 // credit of another.
 type session struct {
 	q      *Queue
+	ctx    context.Context // of the session's goroutines
 	stream Ydb_Topic_V1.TopicService_StreamReadClient
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // shards, their releases, and the sender
@@ -30,6 +31,8 @@ type session struct {
 	outMu  sync.Mutex
 	outbox []outgoing
 	out    chan struct{}
+
+	looks chan struct{} // asks for a look at the topic's partitions
 }
 
 // outgoing is a message to send, or, without one, a mark: reached is closed when
@@ -39,8 +42,14 @@ type outgoing struct {
 	reached chan struct{}
 }
 
-// drainTimeout bounds how long a graceful end waits for its last messages.
-const drainTimeout = time.Second
+const (
+	// drainTimeout bounds how long a graceful end waits for its last messages.
+	drainTimeout = time.Second
+	// lookAgain is the pause before a look at the partitions that failed is repeated.
+	lookAgain = 500 * time.Millisecond
+	// noSession stands for the partition session of an adopted partition.
+	noSession = -1
+)
 
 // session opens the read session and serves it until it ends. opened tells
 // whether the server accepted it.
@@ -54,8 +63,12 @@ func (q *Queue) session(ctx context.Context) (opened bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("opening the read session: %w", err)
 	}
-	s := &session{q: q, stream: stream, cancel: cancel, out: make(chan struct{}, 1)}
+	s := &session{
+		q: q, ctx: ctx, stream: stream, cancel: cancel,
+		out: make(chan struct{}, 1), looks: make(chan struct{}, 1),
+	}
 	s.tasks.Go(func() { s.sender(ctx) })
+	s.tasks.Go(func() { s.lookout(ctx) })
 	s.tasks.Go(func() {
 		select {
 		case <-q.stopping:
@@ -95,7 +108,7 @@ func (s *session) serve(ctx context.Context) (opened bool, err error) {
 		switch {
 		case msg.GetInitResponse() != nil:
 			opened = true
-			s.q.setError(nil)
+			s.q.opened(s)
 		case msg.GetStartPartitionSessionRequest() != nil:
 			s.begin(ctx, msg.GetStartPartitionSessionRequest())
 		case msg.GetStopPartitionSessionRequest() != nil:
@@ -123,12 +136,19 @@ func (s *session) begin(ctx context.Context, start *Ydb_Topic.StreamReadMessage_
 			},
 		},
 	})
-	sh := newShard(s, start.GetPartitionSession().GetPartitionId(), id)
-	sh.committed.Store(start.GetCommittedOffset())
+	partition := start.GetPartitionSession().GetPartitionId()
+	s.q.log.Debug("partition taken", slog.Int64("partition", partition), slog.Int64("committed", start.GetCommittedOffset()))
 	s.q.mu.Lock()
-	s.q.shards[sh.partition] = sh
-	s.q.mu.Unlock()
-	s.q.log.Debug("partition taken", slog.Int64("partition", sh.partition), slog.Int64("committed", start.GetCommittedOffset()))
+	defer s.q.mu.Unlock()
+	if sh := s.q.shards[partition]; sh != nil { // adopted before
+		sh.committed.Store(start.GetCommittedOffset())
+		sh.partitionSession.Store(id)
+		sh.mailbox.poke()
+		return
+	}
+	sh := newShard(s, partition, id)
+	sh.committed.Store(start.GetCommittedOffset())
+	s.q.shards[partition] = sh
 	sh.start(ctx)
 }
 
@@ -175,6 +195,34 @@ func (s *session) commit(partitionSession, from, to int64) {
 			},
 		},
 	})
+}
+
+// look asks for a look at the topic's partitions.
+func (s *session) look() {
+	select {
+	case s.looks <- struct{}{}:
+	default:
+	}
+}
+
+// lookout refreshes the queue's partitions when somebody has reason to think
+// that there are others: a partition has ended, or a message was written to one
+// that is not known.
+func (s *session) lookout(ctx context.Context) {
+	for {
+		select {
+		case <-s.looks:
+		case <-ctx.Done():
+			return
+		}
+		if err := s.q.refresh(ctx); err != nil && ctx.Err() == nil {
+			s.q.log.Warn("looking at the topic failed", slog.Any("error", err))
+			if !pause(ctx, lookAgain) {
+				return
+			}
+			s.look()
+		}
+	}
 }
 
 // releaseAll ends every shard gracefully.
@@ -241,6 +289,7 @@ func (s *session) sender(ctx context.Context) {
 // dropShards ends the shards of a session that is over.
 func (q *Queue) dropShards() {
 	q.mu.Lock()
+	q.current = nil
 	shards := q.shards
 	q.shards = make(map[int64]*shard)
 	q.notify()
@@ -254,7 +303,7 @@ func (q *Queue) bySession(id int64) *shard {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, sh := range q.shards {
-		if sh.partitionSession == id {
+		if sh.partitionSession.Load() == id {
 			return sh
 		}
 	}

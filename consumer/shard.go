@@ -26,7 +26,7 @@ type shard struct {
 	q                *Queue
 	session          *session
 	partition        int64
-	partitionSession int64
+	partitionSession atomic.Int64 // noSession for an adopted child
 	log              *slog.Logger
 	mailbox          mailbox
 
@@ -42,6 +42,8 @@ type shard struct {
 	committed atomic.Int64
 	// cursor is the offset of the next message to load.
 	cursor atomic.Int64
+	// ended: the partition was split, and all its messages are loaded.
+	ended atomic.Bool
 	// hasReady tells that a receive would find a message now.
 	hasReady atomic.Bool
 	// written is the offset behind the last message this process saw acknowledged.
@@ -49,13 +51,15 @@ type shard struct {
 }
 
 func newShard(s *session, partition, partitionSession int64) *shard {
-	return &shard{
-		q: s.q, session: s, partition: partition, partitionSession: partitionSession,
+	sh := &shard{
+		q: s.q, session: s, partition: partition,
 		log:       s.q.log.With(slog.Int64("partition", partition)),
 		mailbox:   newMailbox(),
 		releasing: make(chan struct{}),
 		done:      make(chan struct{}),
 	}
+	sh.partitionSession.Store(partitionSession)
+	return sh
 }
 
 func (s *shard) start(ctx context.Context) {

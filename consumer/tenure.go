@@ -125,7 +125,7 @@ func (t *tenure) open(ctx context.Context) error {
 	}
 	s.q.trims.set(s.partition, replay.SnapshotOffset)
 	t.snapshots.begin(replay, t.now())
-	t.commits.sent = s.committed.Load()
+	t.commits.session, t.commits.sent = s.partitionSession.Load(), s.committed.Load()
 	if s.q.spec.FIFO {
 		if err := t.loadDeduplication(ctx); err != nil {
 			return err
@@ -164,11 +164,11 @@ func (t *tenure) restore(replay journal.Replay) error {
 // checkAhead refuses a journal that knows of messages which the topic has not
 // got: the end of the topic was lost.
 func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
-	_, ends, err := t.s.q.describe(ctx)
+	partitions, err := t.s.q.describe(ctx)
 	if err != nil {
 		return err
 	}
-	end := ends[t.s.partition]
+	end := partitions[t.s.partition].end
 	t.s.wrote(end - 1) // a first receive waits for what is there
 	last := t.machine.CommitOffset()
 	for _, op := range replay.Ops {

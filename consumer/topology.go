@@ -1,0 +1,139 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
+
+	"sqsgate/internal/ydbstatus"
+)
+
+// placement is what the server says of one partition and the queue's consumer.
+type placement struct {
+	active    bool
+	parents   []int64
+	children  []int64
+	end       int64 // behind the last message
+	committed int64
+}
+
+// finished: the partition gets no more messages and all it had are done.
+func (p placement) finished() bool { return !p.active && p.committed >= p.end }
+
+// topology is the partitions of a queue's topic, by id.
+type topology map[int64]placement
+
+// describe asks the server for the partitions and the consumer's offsets.
+func (q *Queue) describe(ctx context.Context) (topology, error) {
+	resp, err := q.c.opts.Topics.DescribeConsumer(ctx, &Ydb_Topic.DescribeConsumerRequest{
+		Path: q.spec.Topic, Consumer: q.spec.Consumer, IncludeStats: true,
+	})
+	var result Ydb_Topic.DescribeConsumerResult
+	if err := ydbstatus.Operation(resp.GetOperation(), err, &result); err != nil {
+		return nil, fmt.Errorf("describing consumer %s of %s: %w", q.spec.Consumer, q.spec.Topic, err)
+	}
+	partitions := make(topology, len(result.GetPartitions()))
+	for _, p := range result.GetPartitions() {
+		partitions[p.GetPartitionId()] = placement{
+			active:    p.GetActive(),
+			parents:   p.GetParentPartitionIds(),
+			children:  p.GetChildPartitionIds(),
+			end:       p.GetPartitionStats().GetPartitionOffsets().GetEnd(),
+			committed: p.GetPartitionConsumerStats().GetCommittedOffset(),
+		}
+	}
+	return partitions, nil
+}
+
+// refresh learns the partitions anew and serves children of ours that it finds.
+func (q *Queue) refresh(ctx context.Context) error {
+	partitions, err := q.describe(ctx)
+	if err != nil {
+		return err
+	}
+	q.trims.expect(partitions)
+	q.mu.Lock()
+	q.partitions = partitions
+	q.notify()
+	q.mu.Unlock()
+	q.adopt()
+	return nil
+}
+
+// adopt serves the children of split partitions that this process serves. The
+// server hands children out only when their parent has been read to its end by
+// the read session, which reads nothing; but it gives them to the session that
+// has the parent, so the claim to the parent is one to its children. Their
+// journals fence whoever thinks otherwise.
+func (q *Queue) adopt() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.current
+	if s == nil {
+		return
+	}
+	for again := true; again; {
+		again = false
+		for id := range q.partitions {
+			if q.shards[id] == nil && q.adoptable(id) {
+				sh := newShard(s, id, noSession)
+				q.shards[id] = sh
+				sh.start(s.ctx)
+				again = true
+			}
+		}
+	}
+}
+
+// adoptable: every parent is done with, or served here and, on a FIFO queue,
+// loaded to its end; and one is served here. q.mu is held.
+func (q *Queue) adoptable(id int64) bool {
+	ours := false
+	for _, parent := range q.partitions[id].parents {
+		sh := q.shards[parent]
+		p, known := q.partitions[parent]
+		switch {
+		case sh != nil && (!q.spec.FIFO || sh.ended.Load()):
+			ours = true
+		case !known || p.finished():
+		default:
+			return false
+		}
+	}
+	return ours
+}
+
+// settled: every partition that can be served now is served, or known to be
+// broken. q.mu is held.
+func (q *Queue) settled() bool {
+	if q.partitions == nil || q.err != nil {
+		return false
+	}
+	for id, p := range q.partitions {
+		sh := q.shards[id]
+		switch {
+		case sh != nil:
+			if !sh.serving.Load() && sh.broken() == nil {
+				return false
+			}
+		case p.finished(), q.waitsForParent(id):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// waitsForParent: a parent of the partition has not been read to its end, so the
+// partition's turn has not come. q.mu is held.
+func (q *Queue) waitsForParent(id int64) bool {
+	for _, parent := range q.partitions[id].parents {
+		p, known := q.partitions[parent]
+		sh := q.shards[parent]
+		if known && !p.finished() && (sh == nil || q.spec.FIFO && !sh.ended.Load()) {
+			return true
+		}
+	}
+	return false
+}
