@@ -1,8 +1,8 @@
 // Package lease is the state machine of one partition of a queue: which
-// messages are waiting, delayed, leased or gone, and who waits for them.
+// messages are waiting, delayed, leased or gone.
 //
 // Step takes one Input at a time and returns Effects; the shell carries them
-// out. The package does no I/O, starts no goroutine and reads no clock: time
+// out. No input waits: the shell keeps the long polls and looks at Ready. The package does no I/O, starts no goroutine and reads no clock: time
 // comes in as milliseconds since the Unix epoch, identities as numbers. It knows
 // no bodies, handles or names. A Machine is not safe for concurrent use.
 //
@@ -34,9 +34,9 @@
 // Each step's Ops are its durable part. Restore, Apply of the ops since, Replayed
 // and Load of the log from Cursor on make a machine that clients cannot tell
 // from the first, but for the order in which a standard queue hands out what
-// came back, and the waiting receives, which are lost. Delays, groups, retention
-// and deduplication are not journaled, since the log determines them; a
-// duplicate's removal is, because the ids that prove it are forgotten in time.
+// came back. Delays, groups, retention and deduplication are not journaled, since
+// the log determines them; a duplicate's removal is, because the ids that prove
+// it are forgotten in time.
 //
 // # Invariants
 //

@@ -17,7 +17,7 @@ const (
 	Gone
 	// TooLong: the visibility would end more than 12 hours after the receive.
 	TooLong
-	// OverLimit: MaxInFlight messages are leased; short polls of standard queues only.
+	// OverLimit: MaxInFlight messages are leased; standard queues only.
 	OverLimit
 )
 
@@ -26,9 +26,9 @@ type EffectKind uint8
 
 // The effects of a Step.
 const (
-	// Answer ends Request with Outcome and, for a Receive, with Deliveries. It may
-	// leave the process only after the journal holds the ops returned with it and
-	// before it.
+	// Answer gives the Outcome of the step's Receive, Delete, Visibility or Purge
+	// and, for a Receive, its Deliveries. Each of them has exactly one. It may leave
+	// the process only after the journal holds the step's ops and those before.
 	Answer EffectKind = iota + 1
 	// Move asks for the dead-letter move Sequence of message Offset. The shell
 	// may start it once the op that came with it is durable.
@@ -38,7 +38,6 @@ const (
 // Effect is one thing the shell must do. Deliveries is valid until the next Step.
 type Effect struct {
 	Kind       EffectKind
-	Request    uint64
 	Outcome    Outcome
 	Deliveries []Delivery
 	Offset     int64

@@ -14,11 +14,8 @@ const (
 	// Gap says that the offsets from the cursor up to Upto do not exist (any
 	// more): they count as deleted.
 	Gap
-	// Receive asks for up to Max messages for Visibility ms. Without a ready
-	// message it waits until WaitUntil (ms; not after now = answer at once).
+	// Receive asks for up to Max messages for Visibility ms. It never waits.
 	Receive
-	// Cancel takes back the waiting Receive Request. It is answered no more.
-	Cancel
 	// Delete removes the message Offset, received for the Attempt-th time.
 	Delete
 	// Visibility hides the leased message Offset until now+Visibility ms; 0 gives
@@ -26,8 +23,8 @@ const (
 	Visibility
 	// Purge removes every message below Upto, loaded or not.
 	Purge
-	// Tick ends what is due (leases, delays, waits, retention) and serves the
-	// waiting receives. The other inputs only change state, Receive excepted.
+	// Tick ends what is due (leases, delays, retention), as every input does first,
+	// and gives unused memory back.
 	Tick
 	// Moved reports that the dead-letter moves numbered up to Sequence are durable
 	// in their target.
@@ -39,16 +36,12 @@ const (
 
 // Input is one step's cause. Only the fields its Kind names are read.
 type Input struct {
-	Kind Kind
-	// Request is the caller's name for a Receive, Delete, Visibility or Purge. It
-	// comes back in the effect that answers it, and names the receive to Cancel.
-	Request    uint64
+	Kind       Kind
 	Offset     int64
 	Upto       int64
 	Message    Message
 	Max        int
 	Visibility int64 // ms
-	WaitUntil  int64 // ms since the epoch
 	Attempt    uint32
 	Sequence   uint64
 }

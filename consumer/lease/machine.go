@@ -13,7 +13,7 @@ const (
 	// dedupCapacity bounds the deduplication ids of a partition: 3,400 messages/s
 	// for five minutes, above AWS's 3,000 with batches.
 	dedupCapacity = 1 << 20
-	// readAhead is how many messages are kept ready beyond demand.
+	// readAhead is how many messages are kept visible.
 	readAhead = 1000
 	// keptNodes is how many nodes or chunks an empty machine may keep.
 	keptNodes = 1024
@@ -49,7 +49,6 @@ type Machine struct {
 	// requeued counts the hand-outs from the ring since the last fresh one.
 	requeued int
 	groups   groups
-	waiters  waiters
 	moves    moves
 	seen     *Index
 
@@ -70,14 +69,14 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	cfg = cfg.withDefaults()
 	return &Machine{
-		cfg:     cfg,
-		window:  newWindow(),
-		nodes:   newPool(),
-		groups:  newGroups(),
-		waiters: newWaiters(),
-		moves:   newMoves(),
-		seen:    NewIndex(cfg.DeduplicationWindow, dedupCapacity),
-		ahead:   newAhead(),
+		cfg:    cfg,
+		window: newWindow(),
+		nodes:  newPool(),
+		groups: newGroups(),
+		moves:  newMoves(),
+		seen:   NewIndex(cfg.DeduplicationWindow, dedupCapacity),
+		ahead:  newAhead(),
+		budget: maxMovesPerStep,
 	}
 }
 
@@ -109,17 +108,14 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		m.gap(in.Upto)
 	case Receive:
 		m.receive(in)
-	case Cancel:
-		m.cancel(in.Request)
 	case Delete:
-		m.answer(in.Request, m.delete(in.Offset, in.Attempt))
+		m.answer(m.delete(in.Offset, in.Attempt))
 	case Visibility:
-		m.answer(in.Request, m.visibility(in.Offset, in.Attempt, in.Visibility))
+		m.answer(m.visibility(in.Offset, in.Attempt, in.Visibility))
 	case Purge:
 		m.purge(in.Upto)
-		m.answer(in.Request, Done)
+		m.answer(Done)
 	case Tick:
-		m.serve()
 		m.rest()
 	case Moved:
 		m.moved(in.Sequence)
@@ -138,16 +134,12 @@ func (m *Machine) advance(now int64) {
 	m.now = max(m.now, now)
 	m.expire()
 	for n := m.wheel.pop(&m.nodes, m.now); n != 0; n = m.wheel.pop(&m.nodes, m.now) {
-		if m.nodes.nodes[n].flags&nodeWaiter != 0 {
-			m.waiters.due = append(m.waiters.due, m.nodes.nodes[n].ref)
-			continue
-		}
 		m.surface(m.nodes.nodes[n].ref)
 	}
 }
 
-func (m *Machine) answer(request uint64, o Outcome) {
-	m.effects = append(m.effects, Effect{Kind: Answer, Request: request, Outcome: o})
+func (m *Machine) answer(o Outcome) {
+	m.effects = append(m.effects, Effect{Kind: Answer, Outcome: o})
 }
 
 func (m *Machine) emit(op Op) {
@@ -224,15 +216,15 @@ func (m *Machine) Counts() Counts {
 
 func (m *Machine) inFlight() int { return m.counts[leased] + m.counts[held] }
 
-// Want is how many more messages should be loaded now. A standard queue keeps
-// some more visible than the waiting receives ask for; a FIFO queue reads on,
-// as far as the window goes, while no group is ready or a receive waits.
+// Want is how many more messages should be loaded now. A queue keeps some
+// visible; a FIFO queue reads on, as far as the window goes, while no group is
+// ready.
 func (m *Machine) Want() int {
 	room := max(0, m.cfg.Window-m.window.live)
-	if m.cfg.FIFO && (m.groups.ready == 0 || m.waiters.demand > 0) {
+	if m.cfg.FIFO && m.groups.ready == 0 {
 		return room
 	}
-	want := max(readAhead, 2*m.waiters.demand) - m.counts[visible]
+	want := readAhead - m.counts[visible]
 	if m.moves.unannounced() {
 		// A move that began before a restart goes on once its message is loaded.
 		want = max(want, readAhead)
@@ -240,11 +232,12 @@ func (m *Machine) Want() int {
 	return min(room, max(0, want))
 }
 
-// NextTimer gives the ms at which the next Tick is needed: something is due
-// then, or a receive can be served (at once). It is never late; with many
-// timers close together and far away it may be early.
+// NextTimer gives the ms at which the next Tick is needed, since something is
+// due then. It is never late; with many timers close together and far away it
+// may be early. After a receive that began as many dead-letter moves as one step
+// may, it is now: another receive may get what lies behind them.
 func (m *Machine) NextTimer() (int64, bool) {
-	if m.servable() || len(m.waiters.due) > 0 {
+	if m.budget == 0 && m.Ready() {
 		return m.now, true
 	}
 	at, ok := m.wheel.next(&m.nodes)
@@ -305,10 +298,10 @@ func (m *Machine) rest() {
 	if len(m.nodes.nodes) < keptNodes && len(m.window.chunks) < keptNodes {
 		return
 	}
-	if m.window.live > 0 || m.waiters.head != 0 || len(m.ahead.states) > 0 {
+	if m.window.live > 0 || len(m.ahead.states) > 0 {
 		return
 	}
-	m.window, m.nodes, m.groups, m.waiters = newWindow(), newPool(), newGroups(), newWaiters()
+	m.window, m.nodes, m.groups = newWindow(), newPool(), newGroups()
 	m.ahead.states = make(map[int64]uint32)
 	m.requeue = list{}
 	m.ops, m.deliveries, m.again = slices.Clone(m.ops), nil, nil

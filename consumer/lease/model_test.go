@@ -16,7 +16,6 @@ type model struct {
 	msgs      []*message // everything loaded, in offset order
 	cursor    int64
 	purged    int64
-	waiters   []waiting
 	sequence  uint64 // of the latest move
 	announced uint64 // moves up to this one were announced by this machine
 }
@@ -33,13 +32,6 @@ type message struct {
 	move        uint64 // 0 = not on the move
 	receives    uint32
 	first, last int64
-}
-
-type waiting struct {
-	request    uint64
-	max        int
-	visibility int64
-	until      int64
 }
 
 func (q *model) sent(m *message) int64 {
@@ -243,7 +235,7 @@ func (q *model) unmovable(offset, ms int64) {
 
 // restart forgets what is not durable.
 func (q *model) restart() {
-	q.waiters, q.announced = nil, 0
+	q.announced = 0
 	for _, m := range q.msgs {
 		switch {
 		case m.gone || m.move != 0:
@@ -287,8 +279,8 @@ func (q *model) move(e lease.Effect) error {
 }
 
 // hand checks and follows the deliveries of one answer.
-func (q *model) hand(w waiting, got []lease.Delivery) error {
-	limit := min(w.max, q.cfg.MaxInFlight-q.inFlight())
+func (q *model) hand(in lease.Input, got []lease.Delivery) error {
+	limit := max(0, min(in.Max, q.cfg.MaxInFlight-q.inFlight()))
 	if len(got) > limit {
 		return fmt.Errorf("%d messages, limit %d", len(got), limit)
 	}
@@ -309,7 +301,7 @@ func (q *model) hand(w waiting, got []lease.Delivery) error {
 		}
 		m.receives++
 		m.last, m.forced = q.now, false
-		q.hide(m, q.now+w.visibility)
+		q.hide(m, q.now+in.Visibility)
 		m.leased, m.returned = m.hidden, true
 		want := lease.Delivery{Offset: m.Offset, Receives: m.receives, FirstReceived: m.first, Deadline: m.until}
 		if got[i] != want {
@@ -355,17 +347,11 @@ func (q *model) mayFollow(m *message, handed []*message) error {
 	return nil
 }
 
-// settled says that no receive waits though it could get something.
-func (q *model) settled() error {
-	if len(q.waiters) == 0 || q.inFlight() >= q.cfg.MaxInFlight {
-		return nil
-	}
-	for _, m := range q.msgs {
-		if q.deliverable(m) {
-			return fmt.Errorf("receive %d waits, but %d is deliverable", q.waiters[0].request, m.Offset)
-		}
-	}
-	return nil
+// ready says whether a receive would get or move something. While a message is
+// due that only the next step looks at, both answers are right.
+func (q *model) ready() (ready, sure bool) {
+	due := slices.ContainsFunc(q.msgs, func(m *message) bool { return m.hidden && q.visible(m) })
+	return q.inFlight() < q.cfg.MaxInFlight && slices.ContainsFunc(q.msgs, q.deliverable), !due
 }
 
 // next is the earliest time at which something happens by itself.
@@ -380,9 +366,6 @@ func (q *model) next() (int64, bool) {
 		if !m.gone && m.move == 0 && m.hidden {
 			put(m.until)
 		}
-	}
-	for _, w := range q.waiters {
-		put(w.until)
 	}
 	for _, m := range q.msgs {
 		if !m.gone && m.move == 0 && q.cfg.Retention > 0 && !q.stale(m) {

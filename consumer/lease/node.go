@@ -18,11 +18,9 @@ type node struct {
 }
 
 const (
-	// nodeWaiter: ref is a waiter, not a message.
-	nodeWaiter uint8 = 1 << iota
 	// nodeForced: the dead-letter queue refused the message; the next receive
 	// hands it out whatever its count.
-	nodeForced
+	nodeForced uint8 = 1 << iota
 	// nodeMoved: FIFO only; the message was sent before it was written here, and
 	// first keeps the write time until the first receive.
 	nodeMoved

@@ -33,7 +33,6 @@ func checkModel(t *testing.T, cfg lease.Config) {
 			"gap":        d.gap,
 			"receive":    d.receive,
 			"receive2":   d.receive,
-			"cancel":     d.cancel,
 			"delete":     d.delete,
 			"visibility": d.visibility,
 			"purge":      d.purge,
@@ -55,7 +54,6 @@ type driver struct {
 	now     int64
 	write   int64 // of the last message
 	commit  int64
-	request uint64
 	eager   bool          // the present step follows a timer that is due at once
 	log     []lease.Input // loads and gaps
 	snap    []byte
@@ -81,13 +79,9 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 	case lease.Gap:
 		d.q.cursor = max(d.q.cursor, in.Upto)
 	case lease.Receive:
-		d.q.waiters = append(d.q.waiters, waiting{in.Request, in.Max, in.Visibility, in.WaitUntil})
-	case lease.Cancel:
-		for i, w := range d.q.waiters {
-			if w.request == in.Request {
-				d.q.waiters = append(d.q.waiters[:i:i], d.q.waiters[i+1:]...)
-				break
-			}
+		want = lease.Done
+		if !d.q.cfg.FIFO && d.q.inFlight() >= d.q.cfg.MaxInFlight {
+			want = lease.OverLimit
 		}
 	case lease.Delete:
 		want = d.q.delete(in.Offset, in.Attempt)
@@ -104,12 +98,8 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 	}
 	effects := d.m.Step(d.now, in)
 	d.journal = d.m.TakeOps(d.journal)
-	serves := in.Kind == lease.Receive || in.Kind == lease.Tick
-	d.follow(t, effects, in, want, serves)
-	if serves {
-		if err := d.q.settled(); err != nil {
-			t.Fatal(err)
-		}
+	d.follow(t, effects, in, want)
+	if in.Kind == lease.Receive || in.Kind == lease.Tick {
 		// A move uncovers expired messages to the retention pointer; one Tick more
 		// takes them.
 		if at, ok := d.m.NextTimer(); ok && at <= d.now {
@@ -123,9 +113,26 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 	}
 }
 
-func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want lease.Outcome, serves bool) {
-	// The effects tell the moves last. A move is followed as early as the rules
-	// allow it, at the latest after the answers.
+// follow checks the effects of one step. Only requests have an outcome.
+func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want lease.Outcome) {
+	answers := 0
+	var deliveries []lease.Delivery
+	for _, e := range effects {
+		switch e.Kind {
+		case lease.Answer:
+			answers++
+			if e.Outcome != want {
+				t.Fatalf("answer %+v to %+v, want outcome %d", e, in, want)
+			}
+			deliveries = e.Deliveries
+		case lease.Move:
+		}
+	}
+	if (answers == 1) != (want != 0) || answers > 1 {
+		t.Fatalf("%d answers to %+v", answers, in)
+	}
+	// The messages that were moved came before those handed out, or between them;
+	// a move may need the hand-out of what is before it in its group.
 	var moves []lease.Effect
 	for _, e := range effects {
 		if e.Kind == lease.Move {
@@ -133,69 +140,22 @@ func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want
 		}
 	}
 	follow := func() (err error) {
-		for len(moves) > 0 {
-			if err = d.q.move(moves[0]); err != nil {
-				return err
+		for len(moves) > 0 && err == nil {
+			if err = d.q.move(moves[0]); err == nil {
+				moves = moves[1:]
 			}
-			moves = moves[1:]
 		}
-		return nil
+		return err
 	}
-	answered := false
-	for _, e := range effects {
-		if e.Kind != lease.Answer {
-			continue
+	_ = follow() // some may need this answer first
+	if in.Kind == lease.Receive {
+		if err := d.q.hand(in, deliveries); err != nil {
+			t.Fatalf("receive %+v: %v", in, err)
 		}
-		if !serves {
-			if answered || want == 0 || e.Request != in.Request || e.Outcome != want {
-				t.Fatalf("answer %+v to %+v, want outcome %d", e, in, want)
-			}
-			answered = true
-			continue
-		}
-		_ = follow() // some may need this answer first
-		d.served(t, e)
 	}
 	if err := follow(); err != nil {
 		t.Fatal(err)
 	}
-	if !serves && want != 0 && !answered {
-		t.Fatalf("no answer to %+v", in)
-	}
-	for _, w := range d.q.waiters {
-		if serves && w.until <= d.now {
-			t.Fatalf("receive %d still waits at %d", w.request, d.now)
-		}
-	}
-}
-
-// served checks one answer to a receive.
-func (d *driver) served(t *rapid.T, e lease.Effect) {
-	i := 0
-	for i < len(d.q.waiters) && d.q.waiters[i].request != e.Request {
-		i++
-	}
-	if i == len(d.q.waiters) {
-		t.Fatalf("answer to receive %d, which does not wait", e.Request)
-	}
-	w := d.q.waiters[i]
-	switch {
-	case e.Outcome == lease.Done && len(e.Deliveries) > 0:
-		if i != 0 {
-			t.Fatalf("receive %d is served before %d", e.Request, d.q.waiters[0].request)
-		}
-		if err := d.q.hand(w, e.Deliveries); err != nil {
-			t.Fatalf("receive %d: %v", e.Request, err)
-		}
-	case w.until > d.now:
-		t.Fatalf("receive %d ends empty before its time", e.Request)
-	default:
-		over := !d.q.cfg.FIFO && d.q.inFlight() >= d.q.cfg.MaxInFlight && e.Request == d.request
-		if short := w.until == 0; (e.Outcome == lease.OverLimit) != (over && short) {
-			t.Fatalf("outcome %d of an empty receive, over limit %v", e.Outcome, over)
-		}
-	}
-	d.q.waiters = append(d.q.waiters[:i:i], d.q.waiters[i+1:]...)
 }
 
 func (d *driver) load(t *rapid.T) {
@@ -225,20 +185,11 @@ func (d *driver) gap(t *rapid.T) {
 }
 
 func (d *driver) receive(t *rapid.T) {
-	d.request++
-	in := lease.Input{
-		Kind: lease.Receive, Request: d.request,
+	d.step(t, lease.Input{
+		Kind:       lease.Receive,
 		Max:        rapid.IntRange(1, 6).Draw(t, "max"),
 		Visibility: rapid.SampledFrom([]int64{0, 5, 50, 300}).Draw(t, "visibility"),
-	}
-	if rapid.Bool().Draw(t, "long") {
-		in.WaitUntil = d.now + rapid.Int64Range(1, 200).Draw(t, "wait")
-	}
-	d.step(t, in)
-}
-
-func (d *driver) cancel(t *rapid.T) {
-	d.step(t, lease.Input{Kind: lease.Cancel, Request: d.request - rapid.Uint64Range(0, 3).Draw(t, "which")})
+	})
 }
 
 // handle draws an offset, mostly of a message that is there, and an attempt.
@@ -262,13 +213,13 @@ func (d *driver) handle(t *rapid.T) (offset int64, attempt uint32) {
 
 func (d *driver) delete(t *rapid.T) {
 	offset, attempt := d.handle(t)
-	d.step(t, lease.Input{Kind: lease.Delete, Request: 1, Offset: offset, Attempt: attempt})
+	d.step(t, lease.Input{Kind: lease.Delete, Offset: offset, Attempt: attempt})
 }
 
 func (d *driver) visibility(t *rapid.T) {
 	offset, attempt := d.handle(t)
 	ms := rapid.SampledFrom([]int64{0, 0, 20, 100, 43_200_000}).Draw(t, "ms")
-	d.step(t, lease.Input{Kind: lease.Visibility, Request: 1, Offset: offset, Attempt: attempt, Visibility: ms})
+	d.step(t, lease.Input{Kind: lease.Visibility, Offset: offset, Attempt: attempt, Visibility: ms})
 }
 
 func (d *driver) purge(t *rapid.T) {
@@ -282,7 +233,7 @@ func (d *driver) purge(t *rapid.T) {
 		size = rapid.SampledFrom([]int64{-5, -2, 0, 1}).Draw(t, "size")
 	}
 	upto := max(0, d.m.Cursor()+size)
-	d.step(t, lease.Input{Kind: lease.Purge, Request: 1, Upto: upto})
+	d.step(t, lease.Input{Kind: lease.Purge, Upto: upto})
 }
 
 func (d *driver) tick(t *rapid.T) { d.step(t, lease.Input{Kind: lease.Tick}) }
@@ -320,7 +271,7 @@ func (d *driver) configure(t *rapid.T) {
 		cfg.Retention = max(100, cfg.Retention-50)
 	}
 	d.q.advance(d.now)
-	d.m.Step(d.now, lease.Input{Kind: lease.Cancel})
+	d.m.Step(d.now, lease.Input{Kind: lease.Tick})
 	d.q.configure(cfg)
 	d.m.Configure(d.now, cfg)
 }
@@ -333,7 +284,7 @@ func (d *driver) snapshot(*rapid.T) {
 // restart makes a new machine from the snapshot, the journal and the log.
 func (d *driver) restart(t *rapid.T) {
 	d.q.advance(d.now)
-	d.m.Step(d.now, lease.Input{Kind: lease.Cancel})
+	d.m.Step(d.now, lease.Input{Kind: lease.Tick})
 	before, cursor := d.m.Snapshot(nil), d.m.Cursor()
 
 	m := lease.New(d.q.cfg)
@@ -363,7 +314,7 @@ func (d *driver) restart(t *rapid.T) {
 			t.Fatalf("cursor %d is before offset %d", m.Cursor(), in.Message.Offset)
 		}
 		effects := m.Step(d.now, in)
-		d.follow(t, effects, in, 0, false)
+		d.follow(t, effects, in, 0)
 	}
 	ops := m.TakeOps(nil)
 	d.journal = append(d.journal, ops...)
@@ -388,9 +339,9 @@ func (d *driver) handlesOnly(t *rapid.T) {
 			continue
 		}
 		if rapid.Bool().Draw(t, "delete") {
-			d.step(t, lease.Input{Kind: lease.Delete, Request: 1, Offset: offset, Attempt: attempt})
+			d.step(t, lease.Input{Kind: lease.Delete, Offset: offset, Attempt: attempt})
 		} else {
-			d.step(t, lease.Input{Kind: lease.Visibility, Request: 1, Offset: offset, Attempt: attempt, Visibility: 20})
+			d.step(t, lease.Input{Kind: lease.Visibility, Offset: offset, Attempt: attempt, Visibility: 20})
 		}
 	}
 }
@@ -414,6 +365,9 @@ func (d *driver) check(t *rapid.T) {
 	}
 	if want.Visible = got.Visible; got != want {
 		t.Fatalf("counts %+v, want %+v", got, want)
+	}
+	if ready, sure := d.q.ready(); sure && d.m.Ready() != ready && (ready || stale == 0) {
+		t.Fatalf("ready %v, want %v", !ready, ready)
 	}
 	at, ok := d.m.NextTimer()
 	if next, due := d.q.next(); due && (!ok || at > max(next, d.q.now)) {

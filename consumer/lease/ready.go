@@ -1,7 +1,8 @@
 package lease
 
-// Ready says that a Receive would be answered with messages now, or that trying
-// will at least remove one that cannot be delivered.
+// Ready says that a Receive would be answered with messages now, or at least
+// removes some that cannot be delivered. The caller keeps the long polls, and
+// asks for them when it is true.
 func (m *Machine) Ready() bool {
 	if m.inFlight() >= m.cfg.MaxInFlight {
 		return false

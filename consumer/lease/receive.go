@@ -5,6 +5,25 @@ package lease
 // share keeps a stream of failures from stopping the queue.
 const freshShare = 16
 
+// receive answers with the messages that can be handed out now.
+func (m *Machine) receive(in Input) {
+	limit := min(max(in.Max, 1), m.cfg.MaxInFlight-m.inFlight())
+	if limit <= 0 {
+		if m.cfg.FIFO {
+			m.answer(Done)
+		} else {
+			m.answer(OverLimit)
+		}
+		return
+	}
+	if m.cfg.FIFO {
+		m.takeGroups(limit, max(in.Visibility, 0))
+	} else {
+		m.takeLoose(limit, max(in.Visibility, 0))
+	}
+	m.effects = append(m.effects, Effect{Kind: Answer, Outcome: Done, Deliveries: m.deliveries})
+}
+
 // takeLoose hands out up to limit messages of a standard queue.
 func (m *Machine) takeLoose(limit int, visibility int64) {
 	for limit > 0 {

@@ -67,6 +67,9 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		if at, ok := s.m.NextTimer(); ok {
 			fmt.Fprintf(&s.out, " timer=%d", at)
 		}
+		if s.m.Ready() {
+			s.out.WriteString(" ready")
+		}
 		return s.out.String() + "\n"
 	case "snapshot":
 		s.snap, s.tail = s.m.Snapshot(nil), len(s.ops)
@@ -91,11 +94,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		in = lease.Input{Kind: lease.Gap, Upto: s.pos(t, d, 0)}
 	case "receive":
 		in = lease.Input{
-			Kind: lease.Receive, Request: uint64(s.pos(t, d, 0)), Max: int(s.int(t, d, "max", 1)),
-			Visibility: s.int(t, d, "vis", 30_000), WaitUntil: s.int(t, d, "until", 0),
+			Kind: lease.Receive, Max: int(s.int(t, d, "max", 1)), Visibility: s.int(t, d, "vis", 30_000),
 		}
-	case "cancel":
-		in = lease.Input{Kind: lease.Cancel, Request: uint64(s.pos(t, d, 0))}
 	case "delete":
 		in = lease.Input{Kind: lease.Delete, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1))}
 	case "visibility":
@@ -153,7 +153,7 @@ func (s *story) step(in lease.Input) {
 		case lease.Move:
 			fmt.Fprintf(&s.out, "move %d sequence %d\n", e.Offset, e.Sequence)
 		case lease.Answer:
-			fmt.Fprintf(&s.out, "answer %d %s", e.Request, outcome(e.Outcome))
+			fmt.Fprintf(&s.out, "answer %s", outcome(e.Outcome))
 			for _, d := range e.Deliveries {
 				fmt.Fprintf(&s.out, " %d(receives=%d first=%d until=%d)", d.Offset, d.Receives, d.FirstReceived, d.Deadline)
 			}

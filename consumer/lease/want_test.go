@@ -23,14 +23,13 @@ func TestWant(t *testing.T) {
 		}
 	}
 	check("standard, empty", 1000)
-	for i := range uint64(70) {
-		m.Step(0, lease.Input{Kind: lease.Receive, Request: i, Max: 10, Visibility: 1000, WaitUntil: 1000})
-	}
-	check("demand of 700", 1400)
-	fill(m, 1400, one)
-	check("demand covered", 0)
-	m.Step(0, lease.Input{Kind: lease.Tick})
-	check("700 left", 100) // the window has no more room
+	fill(m, 1000, one)
+	check("standard, enough", 0)
+	m.Step(0, lease.Input{Kind: lease.Receive, Max: 400, Visibility: 1000})
+	check("600 left", 400)
+	fill(m, 400, one)
+	m.Step(0, lease.Input{Kind: lease.Receive, Max: 700, Visibility: 1000})
+	check("300 left", 100) // the window has no more room
 
 	m = lease.New(lease.Config{FIFO: true, Window: 1500})
 	check("FIFO, empty", 1500)
