@@ -7,6 +7,8 @@ GOLANGCI         := $(TOOLS)/golangci-lint
 FUZZTIME         ?= 5s
 BENCH            ?= .
 BENCHTIME        ?= 1s
+BENCHFLAGS       ?=
+BENCHED          := ./codec/... ./consumer/... ./gateway/... ./partition/... ./topicd/... ./internal/ydbtopic
 
 # Go stamps revision and dirty mark into the binary (`sqsgate version`).
 BUILDFLAGS := -trimpath
@@ -41,8 +43,9 @@ e2e: build ## tests of the built binary, in every deployment
 	SQSGATE_BIN=$(CURDIR)/bin/sqsgate go test -tags e2e -count=1 -timeout 15m ./e2e/...
 
 .PHONY: bench
-bench: build ## benchmarks (BENCH=regexp BENCHTIME=1s)
-	CGO_ENABLED=0 SQSGATE_BIN=$(CURDIR)/bin/sqsgate go test -tags e2e -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+bench: build ## figures over HTTP (BENCHFLAGS="--repeat=1"), then benchmarks (BENCH=regexp BENCHTIME=1s)
+	bin/sqsload bench --server bin/sqsgate $(BENCHFLAGS)
+	CGO_ENABLED=0 go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(BENCHED)
 
 .PHONY: fuzz-short
 fuzz-short: ## every fuzz test for FUZZTIME (5s)
