@@ -62,6 +62,9 @@ func (s *Server) receiveMessage(ctx context.Context, c *call, r *api.ReceiveMess
 		return nil, err
 	}
 	c.event.messages = len(res.Messages)
+	if len(received) > 0 {
+		c.undelivered = func() { s.giveBack(ctx, q, shared, received) }
+	}
 	return res, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -186,6 +187,26 @@ func TestMessageOfALostClientIsNotLost(t *testing.T) {
 	}
 }
 
+// brokenWriter is a connection that breaks when the answer is written.
+type brokenWriter struct{ header http.Header }
+
+func (w *brokenWriter) Header() http.Header         { return w.header }
+func (w *brokenWriter) WriteHeader(int)             {}
+func (w *brokenWriter) Write(_ []byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// An answer that cannot be written must not hide its messages.
+func TestMessageOfAnUnwrittenAnswerIsNotLost(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	q := s.create("orders", nil)
+	s.call("SendMessage", object{"QueueUrl": q, "MessageBody": "a"})
+	s.handler.ServeHTTP(&brokenWriter{http.Header{}}, s.request("ReceiveMessage", object{"QueueUrl": q, "WaitTimeSeconds": 5}))
+	got := s.messages(q, object{"AttributeNames": []string{"ApproximateReceiveCount"}})
+	if len(got) != 1 || member(got[0], "Attributes")["ApproximateReceiveCount"] != "2" {
+		t.Errorf("the second client received %v", got)
+	}
+}
+
 func TestConcurrentCreatesGetTheSameQueue(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, nil)
@@ -335,5 +356,37 @@ func TestOtherAddresses(t *testing.T) {
 	counts := member(s.call("GetQueueAttributes", object{"QueueUrl": "dir/orders", "AttributeNames": []string{"All"}}), "Attributes")
 	if counts["ApproximateNumberOfMessages"] != "4" || counts["QueueArn"] != "arn:aws:sqs:us-east-1:000000000000:dir/orders" {
 		t.Errorf("attributes %v", counts)
+	}
+}
+
+// A message of 1 MiB must pass in either protocol, also when everything in it is
+// escaped.
+func TestLargestMessage(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, nil)
+	q := s.create("orders", nil)
+	body := strings.Repeat("é", 1<<19)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url,
+		strings.NewReader(`{"QueueUrl":"orders","MessageBody":"`+strings.Repeat(`\u00e9`, 1<<19)+`"}`))
+	must(t, err)
+	r.Header.Set("X-Amz-Target", "AmazonSQS.SendMessage")
+	for name, got := range map[string]func() (reply, error){
+		"JSON": func() (reply, error) { return s.send(t.Context(), r) },
+		"Query": func() (reply, error) {
+			return s.query("/", url.Values{"Action": {"SendMessage"}, "QueueUrl": {"orders"}, "MessageBody": {body}}), nil
+		},
+	} {
+		if sent, err := got(); err != nil || sent.status != http.StatusOK || !strings.Contains(string(sent.body), codec.BodyMD5([]byte(body))) {
+			t.Errorf("%s: %d %.200s %v", name, sent.status, sent.body, err)
+		}
+	}
+	if code := s.refused("SendMessage", object{"QueueUrl": q, "MessageBody": body + "a"}); code != "InvalidParameterValue" {
+		t.Errorf("one byte more: %s", code)
+	}
+	for range 2 {
+		got := s.messages(q, object{"MaxNumberOfMessages": 1})
+		if len(got) != 1 || got[0]["Body"] != body {
+			t.Errorf("received %d messages", len(got))
+		}
 	}
 }

@@ -336,7 +336,7 @@ func TestCooldown(t *testing.T) {
 		t.Errorf("%d names are remembered", len(c.last))
 	}
 	off := newCooldown(0, func() time.Time { return now })
-	if !off.mark("a") || !off.mark("a") || off.cooling("a") {
+	if first, second := off.mark("a"), off.mark("a"); !first || !second || off.cooling("a") {
 		t.Error("no period, no cooldown")
 	}
 }

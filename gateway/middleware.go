@@ -9,19 +9,24 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 
 	"sqsgate/gateway/api"
 	"sqsgate/gateway/wire"
 )
 
-// maxBody bounds a request's body, in bytes: 1 MiB of messages may take almost
-// twice that in JSON escapes, and more in a form.
-const maxBody = 2 << 20
+// maxBody bounds a request's body, in bytes. 1 MiB of messages takes three times
+// that when every byte is escaped in a form (%C3), or every character outside
+// ASCII in JSON (\u00e9, as Python's encoder does it).
+const maxBody = 4 << 20
 
 // call is a request on its way to its action.
 type call struct {
 	request *http.Request
 	event   *event
+	// undelivered, when set, takes back what an answer that could not be written
+	// has handed out.
+	undelivered func()
 }
 
 // exchange is the ResponseWriter of a request inside the middlewares. It carries
@@ -173,6 +178,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.write(x, http.StatusOK, out.Bytes())
+	if x.event.unsent != nil && c.undelivered != nil {
+		c.undelivered()
+	}
 }
 
 // route finds the action in the table.
@@ -257,6 +265,7 @@ func (s *Server) fail(x *exchange, in *wire.Input, err error) {
 func (s *Server) write(x *exchange, status int, body []byte) {
 	h := x.Header()
 	h["Content-Type"] = []string{x.event.format.ContentType()}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.event.bytesOut = len(body)
 	x.WriteHeader(status)
 	if _, err := x.Write(body); err != nil {
