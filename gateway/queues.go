@@ -113,20 +113,23 @@ func (s *queues) parse(found catalog.Queue) *queue {
 	if policy, err := api.ParseRedrive(found.Attributes[api.AttrRedrivePolicy]); err == nil && policy.MaxReceive > 0 {
 		if target := s.opts.nameOfARN(policy.TargetARN); target != "" {
 			q.spec.Settings.MaxReceiveCount = policy.MaxReceive
-			q.spec.Settings.DeadLetterTopic = s.topicOf(target)
+			q.spec.Settings.DeadLetterTopic, q.spec.Settings.DeadLetterConsumer = s.topicOf(target)
 		}
 	}
 	return q
 }
 
-// topicOf is the topic of a queue that may not exist (any more).
-func (s *queues) topicOf(name string) string {
-	topic, _ := api.SplitName(name)
+// topicOf is the topic and the consumer of a queue that may not exist (any more).
+func (s *queues) topicOf(name string) (topic, consumer string) {
+	topic, consumer = api.SplitName(name)
+	if consumer == "" {
+		consumer = s.opts.DefaultConsumer
+	}
 	path := strings.TrimRight(s.opts.Database, "/") + "/"
 	if s.opts.QueueRoot != "" {
 		path += s.opts.QueueRoot + "/"
 	}
-	return path + topic
+	return path + topic, consumer
 }
 
 // queue returns the queue a request is for.

@@ -33,7 +33,7 @@ func (l *lane) session(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, last, err := l.w.openStream(ctx, l.producer)
+	stream, last, err := openStream(ctx, l.w.topic.pool.topics, l.w.topic.path, l.w.id, l.producer)
 	if err != nil {
 		return err
 	}
@@ -55,16 +55,16 @@ func (l *lane) session(ctx context.Context) error {
 
 // openStream begins a write session and returns the last seqno the server has of
 // the producer.
-func (w *writer) openStream(ctx context.Context, producer string) (Ydb_Topic_V1.TopicService_StreamWriteClient, int64, error) {
-	stream, err := w.topic.pool.topics.StreamWrite(ctx)
+func openStream(ctx context.Context, topics Ydb_Topic_V1.TopicServiceClient, path string, partition int64, producer string) (Ydb_Topic_V1.TopicService_StreamWriteClient, int64, error) {
+	stream, err := topics.StreamWrite(ctx)
 	if err != nil {
 		return nil, 0, &initError{err}
 	}
 	request := &Ydb_Topic.StreamWriteMessage_InitRequest{
-		Path:         w.topic.path,
+		Path:         path,
 		ProducerId:   producer,
 		GetLastSeqNo: true,
-		Partitioning: &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{PartitionId: w.id},
+		Partitioning: &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{PartitionId: partition},
 	}
 	// A failed send shows its reason in what is received.
 	if err := stream.Send(&Ydb_Topic.StreamWriteMessage_FromClient{

@@ -166,19 +166,6 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("catalogue: %w", err)
 	}
-	p.consumer, err = consumer.New(consumer.Options{
-		Topics:         p.conn.Topics(),
-		Scheme:         p.conn.Scheme(),
-		Database:       p.conn.Database(),
-		StateRoot:      p.cfg.StateRoot,
-		Address:        reachable(p.sqs),
-		BodyCacheBytes: int64(p.cfg.BodyCacheBytes),
-		Logger:         p.log,
-		Registerer:     p.reg,
-	})
-	if err != nil {
-		return fmt.Errorf("shared consumers: %w", err)
-	}
 	p.pool, err = partition.New(partition.Options{
 		Topics:       p.conn.Topics(),
 		FIFORate:     p.cfg.FIFO.MessagesPerSecondPerPartition,
@@ -188,6 +175,22 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 	})
 	if err != nil {
 		return fmt.Errorf("writers: %w", err)
+	}
+	p.consumer, err = consumer.New(consumer.Options{
+		Topics:         p.conn.Topics(),
+		Scheme:         p.conn.Scheme(),
+		Database:       p.conn.Database(),
+		StateRoot:      p.cfg.StateRoot,
+		Address:        reachable(p.sqs),
+		BodyCacheBytes: int64(p.cfg.BodyCacheBytes),
+		Sequence: func(topic, producer string) consumer.SequenceWriter {
+			return sequence{p.pool.Sequence(topic, producer)}
+		},
+		Logger:     p.log,
+		Registerer: p.reg,
+	})
+	if err != nil {
+		return fmt.Errorf("shared consumers: %w", err)
 	}
 	edge, err := gateway.New(gateway.Options{
 		Catalog:         p.catalog,
