@@ -30,7 +30,7 @@ func (q *Queue) Receive(ctx context.Context, r ReceiveRequest) ([]Received, erro
 		}
 		return q.receiveNow(ctx, shards, r)
 	}
-	return q.receiveLater(ctx, shards, r)
+	return q.receiveLater(ctx, r)
 }
 
 // receiveNow asks one shard after the other until Max messages are there: first
@@ -73,11 +73,11 @@ func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveReques
 }
 
 // receiveLater waits in the queue's list until a shard has messages.
-func (q *Queue) receiveLater(ctx context.Context, shards []*shard, r ReceiveRequest) ([]Received, error) {
+func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received, error) {
 	c := newCall(lease.Input{Kind: lease.Receive, Max: r.Max, Visibility: r.Visibility.Milliseconds()})
 	q.waits.push(c)
 	// A message may have come since receiveNow looked.
-	for _, s := range shards {
+	for _, s := range q.serving() {
 		if s.hasReady.Load() {
 			s.mailbox.poke()
 		}

@@ -277,9 +277,13 @@ func (t *tenure) publish() {
 	cursor := t.machine.Cursor()
 	t.s.cursor.Store(cursor)
 	t.s.hasReady.Store(t.machine.Ready())
+	if len(t.barriers) == 0 {
+		return
+	}
+	full := t.machine.Want() == 0 // more will not be loaded soon
 	rest := t.barriers[:0]
 	for _, b := range t.barriers {
-		if b.offset <= cursor {
+		if full || b.offset <= cursor {
 			close(b.passed)
 		} else {
 			rest = append(rest, b)
