@@ -50,8 +50,15 @@ func launch(t testing.TB, name string, log *tail, args ...string) *proc {
 
 func tryLaunch(t testing.TB, name string, log *tail, args ...string) (*proc, error) {
 	t.Helper()
+	return launchCommand(t, name, log, append([]string{binary}, args...)...)
+}
+
+// launchCommand is tryLaunch for a command that ends up as sqsgate and passes
+// the last arguments on to it.
+func launchCommand(t testing.TB, name string, log *tail, command ...string) (*proc, error) {
+	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready.json")
-	cmd := exec.Command(binary, append(args, "--ready-file", ready)...)
+	cmd := exec.Command(command[0], append(command[1:len(command):len(command)], "--ready-file", ready)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	_, _ = fmt.Fprintf(log, "--- %s %v\n", name, cmd.Args[1:]) // a tail takes everything
 	if err := cmd.Start(); err != nil {

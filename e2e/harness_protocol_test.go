@@ -131,7 +131,7 @@ func (a *Actions) CreateQueue(ctx context.Context, in *sqs.CreateQueueInput) (*s
 }
 
 // GetQueueUrl finds a queue.
-func (a *Actions) GetQueueUrl(ctx context.Context, in *sqs.GetQueueUrlInput) (*sqs.GetQueueUrlOutput, error) { //nolint:revive,staticcheck // the action's name
+func (a *Actions) GetQueueUrl(ctx context.Context, in *sqs.GetQueueUrlInput) (*sqs.GetQueueUrlOutput, error) {
 	if a.query != nil {
 		return viaQuery[sqs.GetQueueUrlInput, sqs.GetQueueUrlOutput](ctx, in, a.query.GetQueueUrlWithContext)
 	}
