@@ -2,101 +2,177 @@ package catalog_test
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/fullstorydev/grpchan/inprocgrpc"
 	"github.com/google/go-cmp/cmp"
-	"github.com/ydb-platform/ydb-go-genproto/Ydb_Scheme_V1"
-	"github.com/ydb-platform/ydb-go-genproto/Ydb_Topic_V1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/gateway/catalog"
-	"sqsgate/topicd"
+	"sqsgate/internal/ydbstatus"
 )
 
-// link is a connection whose server can go away and come back.
-type link struct {
-	to atomic.Pointer[inprocgrpc.Channel]
-}
-
-func (l *link) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	if ch := l.to.Load(); ch != nil {
-		return ch.Invoke(ctx, method, args, reply, opts...)
+func TestRestart(t *testing.T) {
+	s := newServer(t)
+	c, stop := s.gateway(func(o *catalog.Options) { o.SnapshotAfter = 10 })
+	var want []catalog.Queue
+	for i := range 30 {
+		q, _, err := c.Create(s.ctx(), catalog.CreateRequest{Name: fmt.Sprintf("q%02d", i), Attributes: map[string]string{"DelaySeconds": fmt.Sprint(i)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, q)
 	}
-	return status.Error(codes.Unavailable, "no server")
-}
-
-func (l *link) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	if ch := l.to.Load(); ch != nil {
-		return ch.NewStream(ctx, desc, method, opts...)
-	}
-	return nil, status.Error(codes.Unavailable, "no server")
-}
-
-func (l *link) start(t *testing.T, fs vfs.FS) (stop func()) {
-	t.Helper()
-	s, err := topicd.New(topicd.Options{FS: fs})
-	if err != nil {
+	if _, err := c.Delete(s.ctx(), "q00"); err != nil {
 		t.Fatal(err)
 	}
-	ch := &inprocgrpc.Channel{}
-	s.Register(ch)
-	l.to.Store(ch)
-	return func() {
-		l.to.Store(nil)
-		if err := s.Close(); err != nil {
-			t.Error(err)
+	want = want[1:]
+	committed := func() int64 {
+		var result Ydb_Topic.DescribeConsumerResult
+		resp, err := s.topics.DescribeConsumer(s.ctx(), &Ydb_Topic.DescribeConsumerRequest{Path: "/local/sqsgate/catalog", Consumer: "catalog", IncludeStats: true})
+		if err := ydbstatus.Operation(resp.GetOperation(), err, &result); err != nil {
+			t.Fatal(err)
+		}
+		return result.GetPartitions()[0].GetPartitionConsumerStats().GetCommittedOffset()
+	}
+	s.eventually("a snapshot near the end of the log", func() bool { return committed() >= 50 })
+	stop()
+
+	var mu sync.Mutex
+	told := map[string]catalog.Queue{}
+	again, _ := s.gateway(func(o *catalog.Options) {
+		o.OnChange = func(q catalog.Queue, deleted bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[q.Name] = q
+			if deleted {
+				delete(told, q.Name)
+			}
+		}
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	if len(names(again)) != len(want) || len(told) != len(want) {
+		t.Fatalf("%d queues, told of %d, want %d", len(names(again)), len(told), len(want))
+	}
+	for _, q := range want {
+		if got, err := again.Get(s.ctx(), q.Name); err != nil || !cmp.Equal(q, got) || !cmp.Equal(q, told[q.Name]) {
+			t.Fatalf("%s after the restart: %+v, %v", q.Name, got, err)
 		}
 	}
 }
 
-// The server goes away under a change and comes back: the change is made, and
-// nothing that was answered before is lost.
-func TestServerRestart(t *testing.T) {
-	fs, l := vfs.NewMem(), &link{}
-	stop := l.start(t, fs)
-	s := &server{
-		t: t, topics: Ydb_Topic_V1.NewTopicServiceClient(l), scheme: Ydb_Scheme_V1.NewSchemeServiceClient(l),
-	}
-	c, stopGateway := s.gateway(nil)
-	q, _, err := c.Create(s.ctx(), catalog.CreateRequest{Name: "q", Attributes: map[string]string{"DelaySeconds": "1"}})
+// The server's partitions restart under running changes: each is made once, none
+// is lost, and the catalogue comes back by itself.
+func TestReconnect(t *testing.T) {
+	s := newServer(t)
+	c, _ := s.gateway(nil)
+	q, _, err := c.Create(s.ctx(), catalog.CreateRequest{Name: "q"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop()
-	s.eventually("the loss is reported", func() bool { return c.Ready() != nil })
-	if known, err := c.Get(s.ctx(), "q"); err != nil || !cmp.Equal(q, known) {
-		t.Errorf("meanwhile: %+v, %v", known, err)
-	}
 	ctx, done := s.ctx(), make(chan error, 1)
 	go func() {
-		_, err := c.SetAttributes(ctx, "q", map[string]string{"DelaySeconds": "2", "MessageRetentionPeriod": "600"})
-		done <- err
+		for i := range 50 {
+			if _, err := c.SetTags(ctx, "q", map[string]string{fmt.Sprint(i): "x"}, nil); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
 	}()
-	timer := time.NewTimer(50 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		t.Fatalf("changed without a server: %v", err)
-	case <-timer.C:
-	}
-	stop = l.start(t, fs)
-	defer stop()
-	defer stopGateway()
-	if err := <-done; err != nil {
-		t.Fatal(err)
+	for running := true; running; {
+		s.control.KillSessions("/local/sqsgate/catalog")
+		timer := time.NewTimer(20 * time.Millisecond)
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			running = false
+		case <-timer.C:
+		}
+		timer.Stop()
 	}
 	s.eventually("ready again", func() bool { return c.Ready() == nil })
-	now, err := c.Get(s.ctx(), "q")
-	if err != nil || now.Incarnation != q.Incarnation || now.Attributes["DelaySeconds"] != "2" {
-		t.Errorf("afterwards: %+v, %v", now, err)
+	if now, err := c.Get(s.ctx(), "q"); err != nil || len(now.Tags) != 50 || now.Incarnation != q.Incarnation {
+		t.Errorf("%d tags, %v", len(now.Tags), err)
 	}
-	if got := s.describe("/local/q").GetConsumers()[0].GetAvailabilityPeriod().AsDuration(); got != 70*time.Minute {
-		t.Errorf("messages are kept for %v", got)
+	// One record each for create and bind; sending again has added none.
+	if end := s.describe("/local/sqsgate/catalog").GetPartitions()[0].GetPartitionStats().GetPartitionOffsets().GetEnd(); end != 52 {
+		t.Errorf("%d records in the log, want 52", end)
+	}
+}
+
+// While the server fails a caller waits no longer than its deadline, and what is
+// known is answered all the same.
+func TestDeadline(t *testing.T) {
+	s := newServer(t)
+	c, _ := s.gateway(nil)
+	if _, _, err := c.Create(s.ctx(), catalog.CreateRequest{Name: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	s.control.Fail("DescribeTopic", 1000, Ydb.StatusIds_UNAVAILABLE)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := c.Create(ctx, catalog.CreateRequest{Name: "new"}); !errors.Is(err, catalog.ErrUnavailable) {
+		t.Errorf("while the server fails: %v", err)
+	}
+	if _, err := c.Get(t.Context(), "q"); err != nil {
+		t.Errorf("a queue that is known: %v", err)
+	}
+}
+
+func TestNotReady(t *testing.T) {
+	s := newServer(t)
+	c, err := catalog.New(catalog.Options{Topics: s.topics, Scheme: s.scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Ready(); err == nil {
+		t.Error("ready before Run")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Get(ctx, "q"); !errors.Is(err, catalog.ErrUnavailable) || !strings.Contains(err.Error(), "not read yet") {
+		t.Errorf("Get: %v", err)
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	s := newServer(b)
+	c, _ := s.gateway(nil)
+	if _, _, err := c.Create(s.ctx(), catalog.CreateRequest{Name: "q"}); err != nil {
+		b.Fatal(err)
+	}
+	ctx := b.Context()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.Get(ctx, "q"); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+// BenchmarkSetTags is one change through the log and back.
+func BenchmarkSetTags(b *testing.B) {
+	s := newServer(b)
+	c, _ := s.gateway(nil)
+	ctx := b.Context()
+	if _, _, err := c.Create(ctx, catalog.CreateRequest{Name: "q"}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := c.SetTags(ctx, "q", map[string]string{"k": "v"}, nil); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
