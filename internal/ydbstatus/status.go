@@ -3,6 +3,7 @@ package ydbstatus
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
@@ -68,21 +69,15 @@ func Is(err error, code Ydb.StatusIds_StatusCode) bool {
 func Retryable(err error) bool {
 	var e *Error
 	if errors.As(err, &e) {
-		switch e.Code {
-		case Ydb.StatusIds_UNAVAILABLE, Ydb.StatusIds_OVERLOADED, Ydb.StatusIds_ABORTED,
+		return slices.Contains([]Ydb.StatusIds_StatusCode{
+			Ydb.StatusIds_UNAVAILABLE, Ydb.StatusIds_OVERLOADED, Ydb.StatusIds_ABORTED,
 			Ydb.StatusIds_UNDETERMINED, Ydb.StatusIds_BAD_SESSION, Ydb.StatusIds_SESSION_EXPIRED,
-			Ydb.StatusIds_SESSION_BUSY, Ydb.StatusIds_TIMEOUT:
-			return true
-		default:
-			return false
-		}
+			Ydb.StatusIds_SESSION_BUSY, Ydb.StatusIds_TIMEOUT,
+		}, e.Code)
 	}
-	switch status.Code(err) {
-	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Canceled, codes.DeadlineExceeded:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]codes.Code{
+		codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Canceled, codes.DeadlineExceeded,
+	}, status.Code(err))
 }
 
 func text(issues []*Ydb_Issue.IssueMessage) string {
