@@ -62,6 +62,10 @@ func (c *consumerConfig) describe() *Ydb_Topic.Consumer {
 	return out
 }
 
+// storeSize is in whole KiB: a cluster counts finished blobs and tells nothing
+// of the last few bytes either.
+func storeSize(bytes int64) int64 { return bytes &^ 1023 }
+
 func (p *partition) location() *Ydb_Topic.PartitionLocation {
 	return &Ydb_Topic.PartitionLocation{NodeId: nodeID, Generation: generation}
 }
@@ -71,8 +75,8 @@ func (p *partition) stats() *Ydb_Topic.PartitionStats {
 	defer p.mu.Unlock()
 	return &Ydb_Topic.PartitionStats{
 		PartitionOffsets: &Ydb_Topic.OffsetsRange{Start: p.start, End: p.end},
-		StoreSizeBytes:   p.bytes, LastWriteTime: millis(p.writtenMs), MaxWriteTimeLag: noLag(),
-		BytesWritten: &Ydb_Topic.MultipleWindowsStat{},
+		StoreSizeBytes:   storeSize(p.bytes), LastWriteTime: millis(p.writtenMs), MaxWriteTimeLag: noLag(),
+		BytesWritten: p.written.describe(time.Now()),
 	}
 }
 
@@ -103,10 +107,14 @@ func (t *topic) describe(req *Ydb_Topic.DescribeTopicRequest) *Ydb_Topic.Describ
 		Attributes: copyAttributes(c.Attributes), MetricsLevel: c.Metrics, ContentBasedDeduplication: c.ContentID,
 	}
 	var size, last int64
+	var perMinute, perHour, perDay int64
+	now := time.Now()
 	for _, p := range *t.partitions.Load() {
 		out.Partitions = append(out.Partitions, p.describe(req.GetIncludeStats(), req.GetIncludeLocation()))
 		p.mu.Lock()
 		size += p.bytes
+		w := p.written.describe(now)
+		perMinute, perHour, perDay = perMinute+w.GetPerMinute(), perHour+w.GetPerHour(), perDay+w.GetPerDay()
 		if last == 0 || p.writtenMs < last {
 			last = p.writtenMs
 		}
@@ -121,8 +129,8 @@ func (t *topic) describe(req *Ydb_Topic.DescribeTopicRequest) *Ydb_Topic.Describ
 	}
 	if req.GetIncludeStats() {
 		out.TopicStats = &Ydb_Topic.DescribeTopicResult_TopicStats{
-			StoreSizeBytes: size, MinLastWriteTime: millis(last), MaxWriteTimeLag: noLag(),
-			BytesWritten: &Ydb_Topic.MultipleWindowsStat{},
+			StoreSizeBytes: storeSize(size), MinLastWriteTime: millis(last), MaxWriteTimeLag: noLag(),
+			BytesWritten: &Ydb_Topic.MultipleWindowsStat{PerMinute: perMinute, PerHour: perHour, PerDay: perDay},
 		}
 	}
 	return out

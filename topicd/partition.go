@@ -29,6 +29,7 @@ type partition struct {
 	end       int64 // offset after the last durable message
 	writtenMs int64 // write time of the last durable message
 	bytes     int64 // bytes of data ever written
+	written   windows
 	tail      tail
 	commits   map[string]int64        // by consumer
 	readers   map[string]*partSession // by consumer: who has the partition now
@@ -45,6 +46,7 @@ type producerOwner struct {
 func newPartition(t *topic, id uint32) *partition {
 	return &partition{
 		topic: t, id: id, inflight: newGate(partitionInflightBytes),
+		written: newWindows(),
 		owners:  make(map[string]*producerOwner),
 		commits: make(map[string]int64),
 		readers: make(map[string]*partSession),
@@ -86,6 +88,7 @@ func (p *partition) publish(msgs []*store.Message, memory, data int64) {
 	p.end = last.Offset + 1
 	p.writtenMs = last.WrittenMs
 	p.bytes += data
+	p.written.add(time.Now(), data)
 	for ps := range p.waiting {
 		ps.session.markReady(ps)
 	}
