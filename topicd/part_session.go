@@ -23,9 +23,15 @@ type partSession struct {
 	dead      atomic.Bool // taken away; what the client still says about it is ignored
 	queued    bool        // session.mu: is in the ready list
 
+	// interrupted is set when the consumer's offset was set from outside or the
+	// consumer was dropped: commits of the session that wait in the store's queue
+	// must not undo that. Guarded by the partition's mu.
+	interrupted bool
+
 	announced bool // StartPartitionSessionRequest was sent
 	started   bool // the client has answered it
 	stopping  bool // a graceful stop was requested from the client
+	leaving   bool // the client has agreed; a commit is still under way
 	next      atomic.Int64
 	lastRead  atomic.Int64 // Unix milliseconds, 0 = nothing read
 

@@ -83,16 +83,25 @@ func (s *readSession) onStarted(r *Ydb_Topic.StreamReadMessage_StartPartitionSes
 // onReleased takes the client's word that it has let go of a partition.
 func (s *readSession) onReleased(r *Ydb_Topic.StreamReadMessage_StopPartitionSessionResponse) error {
 	ps := s.parts[r.GetPartitionSessionId()]
-	if ps == nil || ps.dead.Load() {
+	if ps == nil || ps.dead.Load() || ps.leaving {
 		return nil
 	}
 	if !ps.stopping {
 		return badRequest("graceful release of partition that is not requested for release is forbidden, partition session %d", ps.id)
 	}
+	// The next reader starts from the committed offset, so what this one has
+	// committed must be in it first.
+	ps.leaving = true
+	if ps.committing == ps.committed {
+		s.release(ps)
+	}
+	return nil
+}
+
+func (s *readSession) release(ps *partSession) {
 	delete(s.parts, ps.id)
 	ps.dead.Store(true)
 	ps.group.released(ps)
-	return nil
 }
 
 func (s *readSession) onCommit(r *Ydb_Topic.StreamReadMessage_CommitOffsetRequest) error {
@@ -101,7 +110,7 @@ func (s *readSession) onCommit(r *Ydb_Topic.StreamReadMessage_CommitOffsetReques
 	}
 	for _, c := range r.GetCommitOffsets() {
 		ps := s.parts[c.GetPartitionSessionId()]
-		if ps == nil || ps.dead.Load() {
+		if ps == nil || ps.dead.Load() || ps.leaving {
 			continue
 		}
 		for _, o := range c.GetOffsets() {
@@ -136,6 +145,16 @@ func (s *readSession) onCommitted(ps *partSession, offset int64, err error) erro
 	ps.committed, ps.committing = offset, offset
 	ps.wanted = max(ps.wanted, offset)
 	if s.parts[ps.id] != ps {
+		return nil
+	}
+	if ps.leaving {
+		// The client has forgotten the partition session and wants no answer.
+		if err := s.commitNext(ps); err != nil {
+			return err
+		}
+		if ps.committing == ps.committed {
+			s.release(ps)
+		}
 		return nil
 	}
 	wasPaused := ps.paused()
@@ -173,8 +192,9 @@ func (s *readSession) onStatus(r *Ydb_Topic.StreamReadMessage_PartitionSessionSt
 	}})
 }
 
-// sessionCommit commits an offset for the session that holds the partition.
-// A session that has lost it meanwhile changes nothing.
+// sessionCommit commits an offset for the session that held the partition
+// when the client asked. It counts also if the session has ended since, but not
+// if the offset was set from outside.
 type sessionCommit struct {
 	ps     *partSession
 	offset int64
@@ -187,7 +207,7 @@ func (o *sessionCommit) Apply(b *store.Batch) {
 	p, consumer := o.ps.part, o.ps.group.consumer
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.topic.gone.Load() || p.readers[consumer] != o.ps {
+	if p.topic.gone.Load() || o.ps.interrupted {
 		o.lost = true
 		return
 	}

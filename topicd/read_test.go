@@ -247,6 +247,49 @@ func TestBalance(t *testing.T) {
 	a.wantEnd(Ydb.StatusIds_BAD_REQUEST, "not requested")
 }
 
+// What a reader commits before it lets go of a partition is where the next
+// reader starts, and a commit sent just before the stream ends counts.
+func TestCommitBeforeLettingGo(t *testing.T) {
+	ts := start(t, Options{})
+	ts.createTopic(t, "t", 2, "c")
+	ts.fill(t, "t", 1, 10)
+	a := ts.mustReader(t, "t", "c")
+	for range 2 {
+		a.confirm(a.recvStart().GetPartitionSession().GetPartitionSessionId(), nil, nil)
+	}
+	b := ts.mustReader(t, "t", "c")
+	stop := a.recv().GetStopPartitionSessionRequest()
+	a.commit(stop.GetPartitionSessionId(), 0, 7)
+	a.send(&Ydb_Topic.StreamReadMessage_FromClient{
+		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_StopPartitionSessionResponse{
+			StopPartitionSessionResponse: &Ydb_Topic.StreamReadMessage_StopPartitionSessionResponse{PartitionSessionId: stop.GetPartitionSessionId()},
+		},
+	})
+	st := b.recvStart()
+	if st.GetPartitionSession().GetPartitionId() != 1 || st.GetCommittedOffset() != 7 {
+		t.Fatalf("the next reader starts with %v", st)
+	}
+	b.confirm(st.GetPartitionSession().GetPartitionSessionId(), nil, nil)
+	b.commit(st.GetPartitionSession().GetPartitionSessionId(), 7, 9)
+	if err := b.stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	for { // the stream ends after whatever was on the way
+		if _, err := b.stream.Recv(); err != nil {
+			break
+		}
+	}
+	got := int64(0)
+	for range 1000 { // the commit may still wait in the store's queue
+		if got = ts.describeConsumer(t, "t", "c").GetPartitions()[1].GetPartitionConsumerStats().GetCommittedOffset(); got == 9 {
+			break
+		}
+	}
+	if got != 9 {
+		t.Errorf("committed %d, want 9", got)
+	}
+}
+
 // A reader that names its partitions takes them from one that does not.
 func TestExplicitPartitionsComeFirst(t *testing.T) {
 	ts := start(t, Options{})

@@ -66,7 +66,10 @@ func (p *partition) forget(b *store.Batch, consumer string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.commits, consumer)
-	delete(p.readers, consumer)
+	if ps := p.readers[consumer]; ps != nil {
+		ps.interrupted = true
+		delete(p.readers, consumer)
+	}
 	b.DeleteCommit(p.topic.id, p.id, consumer)
 }
 

@@ -71,6 +71,9 @@ func (p *partition) setCommit(b *store.Batch, req *Ydb_Topic.CommitOffsetRequest
 	case offset > p.end:
 		return badRequest("strict commit can't set offset %d to future: the partition ends at %d", offset, p.end)
 	}
+	if ps := p.readers[consumer]; ps != nil && session == "" {
+		ps.interrupted = true
+	}
 	p.commits[consumer] = offset
 	b.PutCommit(p.topic.id, p.id, consumer, offset)
 	return nil
