@@ -128,6 +128,12 @@ func (s *stack) createTopic(path string, partitions int64) {
 	}
 }
 
+func (s *stack) dropTopic(path string) {
+	s.t.Helper()
+	resp, err := s.conn.Topics().DropTopic(s.t.Context(), &Ydb_Topic.DropTopicRequest{Path: path})
+	s.must(ydbstatus.Operation(resp.GetOperation(), err, nil))
+}
+
 // message is one message to write.
 type message struct {
 	body, group, deduplication string
