@@ -173,7 +173,7 @@ func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
 	last := t.machine.CommitOffset()
 	for _, op := range replay.Ops {
 		switch op.Kind {
-		case lease.OpLease, lease.OpDelete:
+		case lease.OpLease, lease.OpDelete, lease.OpAttempt, lease.OpDuplicate:
 			last = max(last, op.Offset+op.Count)
 		case lease.OpVisible, lease.OpMove, lease.OpUnmoved:
 			last = max(last, op.Offset+1)

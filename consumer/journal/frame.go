@@ -141,6 +141,18 @@ func appendOps(b []byte, ops []lease.Op, wall int64) []byte {
 			b = binary.AppendUvarint(b, op.Sequence)
 		case lease.OpUnmoved:
 			b = binary.AppendVarint(b, op.Deadline-wall)
+		case lease.OpAttempt:
+			b = binary.AppendUvarint(b, uint64(op.Count))
+			b = binary.AppendVarint(b, op.Time-wall)
+			if op.Hash == (lease.Hash{}) {
+				b = append(b, 0)
+				continue
+			}
+			b = append(b, 1)
+			b = append(b, op.Hash[:]...)
+		case lease.OpDuplicate:
+			b = binary.AppendUvarint(b, uint64(op.Count))
+			b = binary.AppendVarint(b, op.Time-wall)
 		case lease.OpPurge:
 		}
 	}
@@ -220,6 +232,15 @@ func (d *decoder) ops(wall int64) []lease.Op {
 			op.Sequence = d.uvarint()
 		case lease.OpUnmoved:
 			op.Deadline = wall + d.varint()
+		case lease.OpAttempt:
+			op.Count = int64(d.uvarint())
+			op.Time = wall + d.varint()
+			if d.byte() != 0 {
+				copy(op.Hash[:], d.bytes(uint64(len(op.Hash))))
+			}
+		case lease.OpDuplicate:
+			op.Count = int64(d.uvarint())
+			op.Time = wall + d.varint()
 		case lease.OpPurge:
 		default:
 			d.bad = true

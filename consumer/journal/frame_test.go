@@ -29,6 +29,9 @@ func TestRecordRoundTrip(t *testing.T) {
 			lease.Op{Kind: lease.OpMoved, Sequence: 9},
 			lease.Op{Kind: lease.OpUnmoved, Offset: 1003, Deadline: wall + 1},
 			lease.Op{Kind: lease.OpPurge, Offset: 2000},
+			lease.Op{Kind: lease.OpAttempt, Offset: 1000, Count: 3, Time: wall - 5, Hash: lease.Hash{1, 15: 16}},
+			lease.Op{Kind: lease.OpAttempt, Offset: 1007, Count: 1, Time: wall - 5},
+			lease.Op{Kind: lease.OpDuplicate, Offset: 1010, Count: 2, Time: wall - 250_000},
 		),
 		"snapshot chunk": {
 			typ: typeSnapshot, key: testKey, epoch: 1, lsn: 2, wall: wall,

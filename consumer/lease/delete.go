@@ -44,6 +44,7 @@ func (m *Machine) purge(upto int64) {
 	}
 	m.emit(Op{Kind: OpPurge, Offset: upto})
 	m.purged = upto
+	m.judge(upto)
 	w := &m.window
 	for id := w.first; id != 0 && w.chunks[id].number<<chunkBits < upto; {
 		c := w.chunks[id]

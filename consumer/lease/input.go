@@ -16,6 +16,9 @@ const (
 	Gap
 	// Receive asks for up to Max messages for Visibility ms. It never waits.
 	Receive
+	// Repeat is a Receive that gets nothing unless its AttemptID is known. A caller
+	// with several partitions asks all of them for a repetition first.
+	Repeat
 	// Delete removes the message Offset, received for the Attempt-th time.
 	Delete
 	// Visibility hides the leased message Offset until now+Visibility ms; 0 gives
@@ -43,7 +46,11 @@ type Input struct {
 	Max        int
 	Visibility int64 // ms
 	Attempt    uint32
-	Sequence   uint64
+	// AttemptID of a Receive makes it repeatable (FIFO queues only): for five
+	// minutes, and as long as nothing else happened to its messages, the same id
+	// gets them again, with the same receive counts and a new visibility timeout.
+	AttemptID Hash
+	Sequence  uint64
 }
 
 // Message is what the machine needs to know of a message of the log.

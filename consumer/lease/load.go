@@ -12,11 +12,13 @@ func (m *Machine) load(msg Message) {
 		m.Seen(msg.Deduplication, msg.WriteTime, msg.Offset)
 		return
 	}
+	if m.cfg.FIFO {
+		m.dups.expire(msg.WriteTime, m.cfg.DeduplicationWindow)
+	}
 	n := m.ahead.take(msg.Offset)
-	// A message with a journaled state was deliverable once, so it is no duplicate
-	// whatever the index can tell by now.
-	if m.duplicate(msg) && n == 0 {
-		m.emit(Op{Kind: OpDelete, Offset: msg.Offset, Count: 1})
+	if m.duplicate(msg) {
+		m.emit(Op{Kind: OpDuplicate, Offset: msg.Offset, Count: 1, Time: writeTime(msg.WriteTime)})
+		m.dups.add(msg.Offset, msg.Offset+1, writeTime(msg.WriteTime))
 		m.skip(msg.Offset + 1)
 		return
 	}
@@ -27,6 +29,7 @@ func (m *Machine) load(msg Message) {
 	sent = min(max(sent, 0), maxTime)
 	if m.expired(sent) && (n == 0 || m.nodes.nodes[n].status != moving) {
 		if n != 0 {
+			m.unbind(n)
 			m.nodes.release(n)
 		}
 		m.skip(msg.Offset + 1)
@@ -48,6 +51,7 @@ func (m *Machine) enter(msg Message, sent int64, n uint32) {
 		r.node = n
 		if s = x.status; s != moving && x.at <= m.now {
 			s = visible
+			m.unbind(n)
 		}
 	} else if due := m.due(msg); due > m.now {
 		s = delayed
@@ -92,30 +96,50 @@ func (m *Machine) due(msg Message) int64 {
 // duplicate applies the deduplication rule to the next message: the first of an
 // id counts, and for the window after it no other does.
 func (m *Machine) duplicate(msg Message) bool {
-	if !m.cfg.FIFO || msg.Deduplication == (Hash{}) {
+	if !m.cfg.FIFO {
 		return false
 	}
-	return !m.note(msg.Deduplication, msg.WriteTime, msg.Offset)
+	duplicate := msg.Deduplication != (Hash{}) && !m.note(msg.Deduplication, msg.WriteTime, msg.Offset)
+	m.judge(msg.Offset + 1)
+	return duplicate
 }
+
+// judge notes that the duplicates below offset are known. Every op but a purge
+// and the end of a move names a message that was loaded.
+func (m *Machine) judge(offset int64) {
+	if m.cfg.FIFO {
+		m.judged = max(m.judged, offset)
+	}
+}
+
+// writeTime brings a time of the log into the range an op can have.
+func writeTime(ms int64) int64 { return min(max(ms, 0), maxTime) }
 
 // Seen feeds the deduplication id of a message below the cursor, in offset
 // order with the others. After a restart the shell gives it the part of the log
-// that the deduplication window covers.
+// the deduplication window before the first message to load.
 func (m *Machine) Seen(h Hash, writeTime, offset int64) {
-	if m.cfg.FIFO && h != (Hash{}) {
+	if m.cfg.FIFO {
+		m.dups.expire(writeTime, m.cfg.DeduplicationWindow)
+	}
+	if m.cfg.FIFO && h != (Hash{}) && !m.dups.has(offset) {
 		m.note(h, writeTime, offset)
 	}
 }
 
 // note tells whether the message is the first of its id, and remembers it then.
-// A purge forgets the ids of what it removed.
+// A purge forgets the ids of what it removed. A message that was judged before a
+// restart, and is not known as a duplicate, was the first of its id, whatever the
+// index can tell by now.
 func (m *Machine) note(h Hash, writeTime, offset int64) bool {
 	if offset < m.purged {
 		return true
 	}
-	_, first, ok := m.seen.Lookup(h, writeTime)
-	if ok && first != offset && first >= m.purged {
-		return false
+	if offset >= m.judged {
+		_, first, ok := m.seen.Lookup(h, writeTime)
+		if ok && first != offset && first >= m.purged {
+			return false
+		}
 	}
 	if !m.seen.Add(h, writeTime, 0, offset) {
 		m.unchecked++

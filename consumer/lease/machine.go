@@ -50,7 +50,12 @@ type Machine struct {
 	requeued int
 	groups   groups
 	moves    moves
+	attempts attempts
 	seen     *Index
+	dups     duplicates
+	// judged: of the messages below it, those that are duplicates were journaled as
+	// such; FIFO only.
+	judged int64
 
 	unchecked uint64
 
@@ -69,14 +74,15 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	cfg = cfg.withDefaults()
 	return &Machine{
-		cfg:    cfg,
-		window: newWindow(),
-		nodes:  newPool(),
-		groups: newGroups(),
-		moves:  newMoves(),
-		seen:   NewIndex(cfg.DeduplicationWindow, dedupCapacity),
-		ahead:  newAhead(),
-		budget: maxMovesPerStep,
+		cfg:      cfg,
+		window:   newWindow(),
+		nodes:    newPool(),
+		groups:   newGroups(),
+		moves:    newMoves(),
+		attempts: newAttempts(),
+		seen:     NewIndex(cfg.DeduplicationWindow, dedupCapacity),
+		ahead:    newAhead(),
+		budget:   maxMovesPerStep,
 	}
 }
 
@@ -108,6 +114,10 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		m.gap(in.Upto)
 	case Receive:
 		m.receive(in)
+	case Repeat:
+		if !m.repeat(in) {
+			m.answer(Done)
+		}
 	case Delete:
 		m.answer(m.delete(in.Offset, in.Attempt))
 	case Visibility:
@@ -133,6 +143,7 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 func (m *Machine) advance(now int64) {
 	m.now = max(m.now, now)
 	m.expire()
+	m.forgetOld()
 	for n := m.wheel.pop(&m.nodes, m.now); n != 0; n = m.wheel.pop(&m.nodes, m.now) {
 		m.surface(m.nodes.nodes[n].ref)
 	}
@@ -140,6 +151,10 @@ func (m *Machine) advance(now int64) {
 
 func (m *Machine) answer(o Outcome) {
 	m.effects = append(m.effects, Effect{Kind: Answer, Outcome: o})
+}
+
+func (m *Machine) answerWith(deliveries []Delivery) {
+	m.effects = append(m.effects, Effect{Kind: Answer, Outcome: Done, Deliveries: deliveries})
 }
 
 func (m *Machine) emit(op Op) {
@@ -151,7 +166,7 @@ func (m *Machine) emit(op Op) {
 
 // absorb merges the next op into a run it continues at either end.
 func (op *Op) absorb(next Op) bool {
-	if op.Kind != next.Kind || (op.Kind != OpLease && op.Kind != OpDelete) ||
+	if op.Kind != next.Kind || (op.Kind != OpLease && op.Kind != OpDelete && op.Kind != OpDuplicate) ||
 		op.Time != next.Time || op.Deadline != next.Deadline || op.Count >= maxLeaseRun {
 		return false
 	}
@@ -282,6 +297,7 @@ func (m *Machine) remove(ref uint32) {
 	m.counts[s]--
 	if r.node != 0 {
 		m.detach(r.node)
+		m.unbind(r.node)
 		m.nodes.release(r.node)
 	}
 	if m.cfg.FIFO && s != moving {
@@ -301,7 +317,7 @@ func (m *Machine) rest() {
 	if m.window.live > 0 || len(m.ahead.states) > 0 {
 		return
 	}
-	m.window, m.nodes, m.groups = newWindow(), newPool(), newGroups()
+	m.window, m.nodes, m.groups, m.attempts = newWindow(), newPool(), newGroups(), newAttempts()
 	m.ahead.states = make(map[int64]uint32)
 	m.requeue = list{}
 	m.ops, m.deliveries, m.again = slices.Clone(m.ops), nil, nil

@@ -18,6 +18,13 @@ type model struct {
 	purged    int64
 	sequence  uint64 // of the latest move
 	announced uint64 // moves up to this one were announced by this machine
+	attempts  map[lease.Hash]*try
+}
+
+// try is a receive with an attempt id.
+type try struct {
+	at   int64
+	msgs []*message
 }
 
 type message struct {
@@ -32,6 +39,7 @@ type message struct {
 	move        uint64 // 0 = not on the move
 	receives    uint32
 	first, last int64
+	by          *try // the receive it is leased by, if that had an attempt id
 }
 
 func (q *model) sent(m *message) int64 {
@@ -187,7 +195,7 @@ func (q *model) visibility(offset int64, attempt uint32, ms int64) lease.Outcome
 		return lease.TooLong
 	}
 	q.hide(m, q.now+ms)
-	m.leased = ms > 0
+	m.leased, m.by = ms > 0, nil
 	return lease.Done
 }
 
@@ -302,10 +310,17 @@ func (q *model) hand(in lease.Input, got []lease.Delivery) error {
 		m.receives++
 		m.last, m.forced = q.now, false
 		q.hide(m, q.now+in.Visibility)
-		m.leased, m.returned = m.hidden, true
+		m.leased, m.returned, m.by = m.hidden, true, nil
 		want := lease.Delivery{Offset: m.Offset, Receives: m.receives, FirstReceived: m.first, Deadline: m.until}
 		if got[i] != want {
 			return fmt.Errorf("delivery %+v, want %+v", got[i], want)
+		}
+	}
+	if q.cfg.FIFO && in.AttemptID != (lease.Hash{}) && in.Visibility > 0 && len(got) > 0 {
+		a := &try{q.now, handed}
+		q.attempts[in.AttemptID] = a
+		for _, m := range handed {
+			m.by = a
 		}
 	}
 	if len(got) == limit {
@@ -314,6 +329,42 @@ func (q *model) hand(in lease.Input, got []lease.Delivery) error {
 	for _, m := range q.msgs {
 		if q.deliverable(m) && !slices.Contains(handed, m) && !behind(m, handed) {
 			return fmt.Errorf("answer %v of at most %d left out %d", got, limit, m.Offset)
+		}
+	}
+	return nil
+}
+
+// repeatable gives the messages that the attempt id of a receive stands for:
+// within five minutes of the receive, and while all of them are leased by it.
+func (q *model) repeatable(h lease.Hash) []*message {
+	a := q.attempts[h]
+	if a == nil || q.now >= a.at+5*60*1000 {
+		return nil
+	}
+	for _, m := range a.msgs {
+		if m.by != a || !m.leased || m.gone || m.until <= q.now {
+			return nil
+		}
+	}
+	for _, m := range a.msgs {
+		if q.touch(m.Offset) == nil {
+			return nil
+		}
+	}
+	return a.msgs
+}
+
+// repeat checks and follows an answer that repeats another.
+func (q *model) repeat(msgs []*message, visibility int64, got []lease.Delivery) error {
+	if len(got) != len(msgs) {
+		return fmt.Errorf("%d messages, %d when first received", len(got), len(msgs))
+	}
+	for i, m := range msgs {
+		q.hide(m, min(q.now+visibility, m.last+12*3600*1000))
+		m.leased = m.hidden
+		want := lease.Delivery{Offset: m.Offset, Receives: m.receives, FirstReceived: m.first, Deadline: m.until}
+		if got[i] != want {
+			return fmt.Errorf("delivery %+v, want %+v", got[i], want)
 		}
 	}
 	return nil

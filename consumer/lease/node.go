@@ -15,6 +15,7 @@ type node struct {
 	receives uint16
 	status   status // of a message that is not loaded; else its record has it
 	flags    uint8
+	attempt  uint32 // the repeatable receive that leases the message, 0 = none
 }
 
 const (

@@ -20,6 +20,13 @@ const (
 	OpPurge OpKind = 6
 	// OpUnmoved: the move of Offset was given up; the message is back.
 	OpUnmoved OpKind = 7
+	// OpAttempt: the receive at Time with the attempt id Hash handed out the
+	// messages [Offset, Offset+Count), which are still leased by it. Without a
+	// Hash: and those of the op before too.
+	OpAttempt OpKind = 8
+	// OpDuplicate: the messages [Offset, Offset+Count), written at Time, are gone,
+	// since they repeat an earlier one.
+	OpDuplicate OpKind = 9
 )
 
 // Op is one durable change of state. Ops are idempotent in order: a journal
@@ -31,4 +38,5 @@ type Op struct {
 	Time     int64 // ms since the epoch
 	Deadline int64 // ms since the epoch
 	Sequence uint64
+	Hash     Hash
 }

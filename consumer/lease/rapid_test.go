@@ -64,7 +64,7 @@ func newDriver(t *rapid.T, cfg lease.Config) *driver {
 	cfg.Delay = rapid.SampledFrom([]int64{0, 0, 30}).Draw(t, "delay")
 	cfg.MaxInFlight = rapid.SampledFrom([]int{3, 1000}).Draw(t, "max_in_flight")
 	cfg.Window, cfg.DeduplicationWindow = 1000, 100
-	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg}, now: 1000}
+	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg, attempts: map[lease.Hash]*try{}}, now: 1000}
 	d.snap = d.m.Snapshot(nil)
 	return d
 }
@@ -73,13 +73,18 @@ func newDriver(t *rapid.T, cfg lease.Config) *driver {
 func (d *driver) step(t *rapid.T, in lease.Input) {
 	d.q.advance(d.now)
 	var want lease.Outcome
+	var again []*message
 	switch in.Kind {
 	case lease.Load:
 		d.q.load(in.Message)
 	case lease.Gap:
 		d.q.cursor = max(d.q.cursor, in.Upto)
+	case lease.Repeat:
+		want = lease.Done
+		again = d.q.repeatable(in.AttemptID)
 	case lease.Receive:
 		want = lease.Done
+		again = d.q.repeatable(in.AttemptID)
 		if !d.q.cfg.FIFO && d.q.inFlight() >= d.q.cfg.MaxInFlight {
 			want = lease.OverLimit
 		}
@@ -98,7 +103,7 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 	}
 	effects := d.m.Step(d.now, in)
 	d.journal = d.m.TakeOps(d.journal)
-	d.follow(t, effects, in, want)
+	d.follow(t, effects, in, want, again)
 	if in.Kind == lease.Receive || in.Kind == lease.Tick {
 		// A move uncovers expired messages to the retention pointer; one Tick more
 		// takes them.
@@ -113,8 +118,9 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 	}
 }
 
-// follow checks the effects of one step. Only requests have an outcome.
-func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want lease.Outcome) {
+// follow checks the effects of one step. Only requests have an outcome; again is
+// what a receive must repeat.
+func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want lease.Outcome, again []*message) {
 	answers := 0
 	var deliveries []lease.Delivery
 	for _, e := range effects {
@@ -148,7 +154,12 @@ func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want
 		return err
 	}
 	_ = follow() // some may need this answer first
-	if in.Kind == lease.Receive {
+	switch {
+	case again != nil || in.Kind == lease.Repeat:
+		if err := d.q.repeat(again, in.Visibility, deliveries); err != nil {
+			t.Fatalf("repeated receive %+v: %v", in, err)
+		}
+	case in.Kind == lease.Receive:
 		if err := d.q.hand(in, deliveries); err != nil {
 			t.Fatalf("receive %+v: %v", in, err)
 		}
@@ -186,9 +197,10 @@ func (d *driver) gap(t *rapid.T) {
 
 func (d *driver) receive(t *rapid.T) {
 	d.step(t, lease.Input{
-		Kind:       lease.Receive,
+		Kind:       rapid.SampledFrom([]lease.Kind{lease.Receive, lease.Receive, lease.Receive, lease.Repeat}).Draw(t, "kind"),
 		Max:        rapid.IntRange(1, 6).Draw(t, "max"),
-		Visibility: rapid.SampledFrom([]int64{0, 5, 50, 300}).Draw(t, "visibility"),
+		Visibility: rapid.SampledFrom([]int64{0, 5, 50, 50, 300, 400_000, 43_200_000}).Draw(t, "visibility"),
+		AttemptID:  hash(rapid.SampledFrom([]string{"", "r1", "r2"}).Draw(t, "attempt")),
 	})
 }
 
@@ -242,6 +254,9 @@ func (d *driver) wait(t *rapid.T) {
 	if at, ok := d.m.NextTimer(); ok && rapid.Bool().Draw(t, "timer") {
 		d.now = max(d.now, at)
 		return
+	}
+	if rapid.IntRange(0, 9).Draw(t, "long") == 0 {
+		d.now += 150_000
 	}
 	d.now += rapid.Int64Range(0, 120).Draw(t, "ms")
 }
@@ -303,6 +318,16 @@ func (d *driver) restart(t *rapid.T) {
 	m.Replayed(d.now)
 	d.m = m
 	d.q.restart()
+	// The shell reads the log from the cursor on, and the deduplication ids of a
+	// window before that or before now.
+	first, since := m.Cursor(), d.write
+	for _, in := range d.log {
+		if in.Kind == lease.Load && in.Message.Offset >= first {
+			since = min(since, in.Message.WriteTime)
+			break
+		}
+	}
+	since -= d.q.cfg.DeduplicationWindow
 	// Requests may come before all is loaded; those that find their messages in
 	// the journal behave as if it were.
 	early := rapid.IntRange(0, len(d.log)).Draw(t, "early")
@@ -313,8 +338,14 @@ func (d *driver) restart(t *rapid.T) {
 		if in.Kind == lease.Load && in.Message.Offset > m.Cursor() {
 			t.Fatalf("cursor %d is before offset %d", m.Cursor(), in.Message.Offset)
 		}
+		if in.Kind == lease.Load && in.Message.Offset < first {
+			if in.Message.WriteTime >= since {
+				m.Seen(in.Message.Deduplication, in.Message.WriteTime, in.Message.Offset)
+			}
+			continue
+		}
 		effects := m.Step(d.now, in)
-		d.follow(t, effects, in, 0)
+		d.follow(t, effects, in, 0, nil)
 	}
 	ops := m.TakeOps(nil)
 	d.journal = append(d.journal, ops...)
@@ -338,7 +369,10 @@ func (d *driver) handlesOnly(t *rapid.T) {
 		if m := d.q.find(offset); m == nil {
 			continue
 		}
-		if rapid.Bool().Draw(t, "delete") {
+		if rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
+			id := hash(rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "attempt"))
+			d.step(t, lease.Input{Kind: lease.Repeat, AttemptID: id, Visibility: 30})
+		} else if rapid.Bool().Draw(t, "delete") {
 			d.step(t, lease.Input{Kind: lease.Delete, Offset: offset, Attempt: attempt})
 		} else {
 			d.step(t, lease.Input{Kind: lease.Visibility, Offset: offset, Attempt: attempt, Visibility: 20})

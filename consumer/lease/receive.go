@@ -7,6 +7,9 @@ const freshShare = 16
 
 // receive answers with the messages that can be handed out now.
 func (m *Machine) receive(in Input) {
+	if m.repeat(in) {
+		return
+	}
 	limit := min(max(in.Max, 1), m.cfg.MaxInFlight-m.inFlight())
 	if limit <= 0 {
 		if m.cfg.FIFO {
@@ -21,7 +24,10 @@ func (m *Machine) receive(in Input) {
 	} else {
 		m.takeLoose(limit, max(in.Visibility, 0))
 	}
-	m.effects = append(m.effects, Effect{Kind: Answer, Outcome: Done, Deliveries: m.deliveries})
+	if m.cfg.FIFO && in.AttemptID != (Hash{}) && in.Visibility > 0 && len(m.deliveries) > 0 {
+		m.remember(in.AttemptID)
+	}
+	m.answerWith(m.deliveries)
 }
 
 // takeLoose hands out up to limit messages of a standard queue.
@@ -158,6 +164,7 @@ func (m *Machine) surface(ref uint32) {
 		return
 	}
 	m.setStatus(r, visible)
+	m.unbind(r.node)
 	if m.cfg.FIFO {
 		m.slim(r)
 	}

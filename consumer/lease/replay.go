@@ -41,6 +41,7 @@ func (a *ahead) drop(m *Machine, from, to int64) {
 		if x := &m.nodes.nodes[n]; x.status == moving {
 			m.moves.end(x.at)
 		}
+		m.unbind(n)
 		m.nodes.release(n)
 		delete(a.states, offset)
 	}
@@ -94,6 +95,12 @@ func (m *Machine) Apply(op Op) error {
 		return fmt.Errorf("applying op kind %d: offset %d, time %d or deadline %d out of range",
 			op.Kind, op.Offset, op.Time, op.Deadline)
 	}
+	if op.Kind != OpAttempt {
+		m.attempts.open = 0
+	}
+	if op.Kind != OpPurge && op.Kind != OpMoved {
+		m.judge(min(op.Offset+max(op.Count, 1), maxOffset))
+	}
 	switch op.Kind {
 	case OpLease:
 		if op.Count <= 0 || op.Count > maxLeaseRun {
@@ -107,6 +114,7 @@ func (m *Machine) Apply(op Op) error {
 		m.ahead.kill(m, op.Offset, op.Offset+op.Count)
 	case OpVisible:
 		if n := m.ahead.states[op.Offset]; n != 0 && m.nodes.nodes[n].status == leased {
+			m.unbind(n)
 			m.nodes.nodes[n].at = op.Deadline
 		}
 	case OpMove:
@@ -122,6 +130,7 @@ func (m *Machine) Apply(op Op) error {
 	case OpPurge:
 		if op.Offset > m.purged {
 			m.purged = op.Offset
+			m.judge(op.Offset)
 			m.purgeAhead(op.Offset)
 		}
 	case OpUnmoved:
@@ -131,6 +140,17 @@ func (m *Machine) Apply(op Op) error {
 			x.status, x.at = held, op.Deadline
 			x.flags |= nodeForced
 		}
+	case OpAttempt:
+		if op.Count <= 0 || op.Count > maxLeaseRun {
+			return fmt.Errorf("applying attempt at offset %d: count %d out of range", op.Offset, op.Count)
+		}
+		m.applyAttempt(op)
+	case OpDuplicate:
+		if op.Count <= 0 || op.Count > maxOffset {
+			return fmt.Errorf("applying duplicate at offset %d: count %d out of range", op.Offset, op.Count)
+		}
+		m.ahead.kill(m, op.Offset, op.Offset+op.Count)
+		m.dups.add(op.Offset, op.Offset+op.Count, op.Time)
 	default:
 		return fmt.Errorf("applying op at offset %d: unknown kind %d", op.Offset, op.Kind)
 	}
@@ -144,6 +164,7 @@ func (m *Machine) applyLease(op Op) {
 		if n == 0 || m.nodes.nodes[n].status == moving {
 			continue
 		}
+		m.unbind(n)
 		x := &m.nodes.nodes[n]
 		x.status = leased
 		x.receive(op.Time, op.Deadline)
@@ -157,6 +178,7 @@ func (m *Machine) applyMove(op Op) {
 		m.moves.next++
 		return
 	}
+	m.unbind(n)
 	m.nodes.nodes[n].status = moving
 	m.nodes.nodes[n].at = int64(m.moves.begin(move{offset: op.Offset}))
 }

@@ -47,6 +47,8 @@ func (m *Machine) restore(snapshot []byte) error {
 	d.check(m.moves.next > 0)
 	m.restoreRuns(&d, base)
 	m.restoreStates(&d, base)
+	m.restoreAttempts(&d)
+	m.restoreDuplicates(&d)
 	d.check(len(d.rest) == 0)
 	if d.bad {
 		return fmt.Errorf("%w: contents", ErrSnapshot)
@@ -73,6 +75,7 @@ func (m *Machine) restoreStates(d *decoder, base int64) {
 	for n := d.count(); n > 0 && !d.bad; n-- {
 		s := d.state(end, first)
 		end, first = s.offset+s.count, s.first
+		m.judge(end)
 		if d.bad || !d.check(int64(len(m.ahead.states))+s.count <= maxStates) {
 			return
 		}
@@ -102,6 +105,42 @@ func (m *Machine) restoreStates(d *decoder, base int64) {
 	}
 }
 
+func (m *Machine) restoreAttempts(d *decoder) {
+	var end, at int64
+	for n := d.count(); n > 0 && !d.bad; n-- {
+		h := d.hash()
+		at += d.varint()
+		if !d.check(h != (Hash{}) && m.attempts.byHash[h] == 0 && at >= 0 && at <= maxTime) {
+			return
+		}
+		id := m.attempts.begin(h, at)
+		count := d.uvarint(maxStates)
+		for d.check(count > 0); count > 0 && !d.bad; count-- {
+			offset := end + d.offsetDelta()
+			x := m.ahead.states[offset]
+			if !d.check(x != 0 && m.nodes.nodes[x].status == leased && m.nodes.nodes[x].attempt == 0) {
+				return
+			}
+			m.bind(id, offset, x)
+			end = offset + 1
+		}
+	}
+}
+
+func (m *Machine) restoreDuplicates(d *decoder) {
+	m.judge(d.uvarint(maxOffset))
+	var end, at int64
+	for n := d.count(); n > 0 && !d.bad; n-- {
+		from := end + d.uvarint(maxOffset)
+		count := d.uvarint(maxOffset)
+		end = from + count
+		at += d.varint()
+		if d.check(count > 0 && end <= maxOffset && at >= 0 && at <= maxTime) {
+			m.dups.add(from, end, at)
+		}
+	}
+}
+
 // decoder reads a snapshot. After damage every value is 0.
 type decoder struct {
 	rest []byte
@@ -124,6 +163,16 @@ func (d *decoder) uvarint(limit uint64) int64 {
 
 func (d *decoder) varint() int64 {
 	return unzigzag(uint64(d.uvarint(4 * maxTime)))
+}
+
+// offsetDelta reads the difference of two offsets.
+func (d *decoder) offsetDelta() int64 { return unzigzag(uint64(d.uvarint(4 * maxOffset))) }
+
+func (d *decoder) hash() (h Hash) {
+	if d.check(len(d.rest) >= len(h)) {
+		d.rest = d.rest[copy(h[:], d.rest):]
+	}
+	return h
 }
 
 // count reads how many entries follow, each of at least two bytes.

@@ -7,7 +7,7 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot. FORMAT.md draws the rest.
-const snapshotVersion = 1
+const snapshotVersion = 2
 
 // The classes of a state in a snapshot, its lowest two bits.
 const (
@@ -60,7 +60,40 @@ func (m *Machine) Snapshot(dst []byte) []byte {
 		dst = s.append(dst, end, first)
 		end, first = s.offset+s.count, s.first
 	}
+	dst = m.appendAttempts(dst)
+	dst = m.appendDuplicates(dst)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable()))
+}
+
+func (m *Machine) appendAttempts(dst []byte) []byte {
+	list := m.attempts.sorted()
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	var end, at int64
+	for _, a := range list {
+		dst = append(dst, a.hash[:]...)
+		dst = binary.AppendVarint(dst, a.at-at)
+		at = a.at
+		dst = binary.AppendUvarint(dst, uint64(len(a.offsets)))
+		for _, offset := range a.offsets {
+			dst = binary.AppendVarint(dst, offset-end)
+			end = offset + 1
+		}
+	}
+	return dst
+}
+
+func (m *Machine) appendDuplicates(dst []byte) []byte {
+	runs := m.dups.runs[m.dups.head:]
+	dst = binary.AppendUvarint(dst, uint64(m.judged))
+	dst = binary.AppendUvarint(dst, uint64(len(runs)))
+	var end, at int64
+	for _, r := range runs {
+		dst = binary.AppendUvarint(dst, uint64(r.from-end))
+		dst = binary.AppendUvarint(dst, uint64(r.to-r.from))
+		dst = binary.AppendVarint(dst, r.at-at)
+		end, at = r.to, r.at
+	}
+	return dst
 }
 
 func crcTable() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"slices"
 	"testing"
 
 	"sqsgate/consumer/lease"
@@ -28,6 +29,13 @@ func busy(t testing.TB, fifo bool) *lease.Machine {
 		step(lease.Input{Kind: lease.Delete, Offset: o, Attempt: 1})
 		step(lease.Input{Kind: lease.Visibility, Offset: o + 1, Attempt: 1})
 	}
+	for o := range int64(40) {
+		step(lease.Input{Kind: lease.Load, Message: lease.Message{
+			Offset: 300 + o, WriteTime: 1_700_000_000_000 + o/4, Delay: -1, Group: number(int(100 + o)), Deduplication: number(int(o % 7)),
+		}})
+	}
+	step(lease.Input{Kind: lease.Receive, Max: 3, Visibility: 30_000, AttemptID: number(1)})
+	step(lease.Input{Kind: lease.Receive, Max: 2, Visibility: 40_000, AttemptID: number(2)})
 	step(lease.Input{Kind: lease.Gap, Upto: 2000})
 	step(lease.Input{Kind: lease.Receive, Max: 20, Visibility: 30_000})
 	return m
@@ -48,6 +56,11 @@ func TestRestoreDamage(t *testing.T) {
 		if err := lease.New(lease.Config{FIFO: true}).Restore(snapshot[:i]); !errors.Is(err, lease.ErrSnapshot) {
 			t.Fatalf("cut at %d: %v", i, err)
 		}
+	}
+	old := bytes.Clone(snapshot[:len(snapshot)-4])
+	old[0] = 1
+	if lease.New(lease.Config{FIFO: true}).Restore(seal(old)) == nil {
+		t.Error("version 1 is taken")
 	}
 	m := lease.New(lease.Config{FIFO: true})
 	if m.Restore(seal(append(snapshot[:len(snapshot)-4:len(snapshot)-4], 0))) == nil {
@@ -86,6 +99,9 @@ func TestApplyNonsense(t *testing.T) {
 		"time below 0":    {Kind: lease.OpLease, Offset: 1, Count: 1, Time: -1},
 		"move 0":          {Kind: lease.OpMove, Offset: 1},
 		"moved too far":   {Kind: lease.OpMoved, Sequence: 1},
+		"attempt of none": {Kind: lease.OpAttempt, Offset: 1, Hash: lease.Hash{1}},
+		"attempt of all":  {Kind: lease.OpAttempt, Offset: 1, Count: 1 << 40, Hash: lease.Hash{1}},
+		"no duplicates":   {Kind: lease.OpDuplicate, Offset: 1},
 		"deadline beyond": {Kind: lease.OpUnmoved, Offset: 1, Deadline: 1 << 60},
 	} {
 		if lease.New(lease.Config{}).Apply(op) == nil {
@@ -158,6 +174,102 @@ func TestJournalBeatsIndex(t *testing.T) {
 	if len(effects) != 1 || len(effects[0].Deliveries) != 1 || effects[0].Deliveries[0].Receives != 2 {
 		t.Errorf("effects %+v, want message 2 for the second time", effects)
 	}
+}
+
+// TestApplyAttempts: an attempt whose messages are not all leased by it, as its
+// ops tell, is none; those of others live on.
+func TestApplyAttempts(t *testing.T) {
+	lent := lease.Op{Kind: lease.OpLease, Offset: 0, Count: 4, Time: 100, Deadline: 5000}
+	of := func(h byte, offset, count int64) lease.Op {
+		op := lease.Op{Kind: lease.OpAttempt, Offset: offset, Count: count, Time: 100}
+		if h != 0 {
+			op.Hash = lease.Hash{h}
+		}
+		return op
+	}
+	for name, tt := range map[string]struct {
+		ops []lease.Op
+		one []int64 // what attempt 1 repeats
+		two []int64
+	}{
+		"in two parts":          {ops: []lease.Op{lent, of(1, 2, 2), of(0, 0, 1)}, one: []int64{2, 3, 0}},
+		"two":                   {ops: []lease.Op{lent, of(1, 0, 2), of(2, 2, 1)}, one: []int64{0, 1}, two: []int64{2}},
+		"a message of another":  {ops: []lease.Op{lent, of(1, 0, 2), of(2, 1, 2)}, one: []int64{0, 1}},
+		"a message twice":       {ops: []lease.Op{lent, of(1, 0, 2), of(0, 1, 1)}},
+		"not leased":            {ops: []lease.Op{lent, of(1, 3, 2)}},
+		"a part without a head": {ops: []lease.Op{lent, of(1, 0, 1), {Kind: lease.OpVisible, Offset: 3, Deadline: 9000}, of(0, 1, 1)}, one: []int64{0}},
+		"replaced":              {ops: []lease.Op{lent, of(1, 0, 1), of(1, 2, 1)}, one: []int64{2}},
+		"deleted":               {ops: []lease.Op{lent, of(1, 0, 2), {Kind: lease.OpDelete, Offset: 1, Count: 1}}},
+		"received again":        {ops: []lease.Op{lent, of(1, 0, 2), {Kind: lease.OpLease, Offset: 1, Count: 1, Time: 5000, Deadline: 6000}}},
+		"moved":                 {ops: []lease.Op{lent, of(1, 0, 2), {Kind: lease.OpMove, Offset: 1, Sequence: 1}}},
+		"purged":                {ops: []lease.Op{lent, of(1, 0, 2), {Kind: lease.OpPurge, Offset: 1}}},
+	} {
+		m := lease.New(lease.Config{FIFO: true})
+		for _, op := range tt.ops {
+			if err := m.Apply(op); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.Replayed(200)
+		for h, want := range map[byte][]int64{1: tt.one, 2: tt.two} {
+			effects := m.Step(200, lease.Input{Kind: lease.Repeat, AttemptID: lease.Hash{h}, Visibility: 1000})
+			var got []int64
+			for _, d := range effects[0].Deliveries {
+				got = append(got, d.Offset)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: attempt %d repeats %v, want %v", name, h, got, want)
+			}
+		}
+	}
+}
+
+// TestDuplicateIsNotFirst: x was accepted at 0, its copy at 200 s is a duplicate.
+// After a restart at 310 s the shell can read the duplicate only; the message of
+// 305 s is the first of a new window all the same.
+func TestDuplicateIsNotFirst(t *testing.T) {
+	x := number(1)
+	message := func(offset, at int64) lease.Input {
+		return lease.Input{Kind: lease.Load, Message: lease.Message{Offset: offset, WriteTime: at, Delay: -1, Group: x, Deduplication: x}}
+	}
+	m := lease.New(lease.Config{FIFO: true})
+	m.Step(0, message(0, 0))
+	m.Step(0, lease.Input{Kind: lease.Receive, Max: 1, Visibility: 1000})
+	m.Step(0, lease.Input{Kind: lease.Delete, Offset: 0, Attempt: 1})
+	m.Step(200_000, message(1, 200_000))
+	for name, restored := range map[string]*lease.Machine{"ops": replayed(t, m.TakeOps(nil)), "snapshot": restored(t, m)} {
+		restored.Replayed(310_000)
+		restored.Seen(x, 200_000, 1)
+		restored.Step(310_000, message(2, 305_000))
+		effects := restored.Step(310_000, lease.Input{Kind: lease.Receive, Max: 1, Visibility: 1000})
+		if len(effects[0].Deliveries) != 1 {
+			t.Errorf("from the %s: the message is taken for a duplicate", name)
+		}
+		restored.Step(310_000, message(3, 604_999))
+		if got := restored.CommitOffset(); got != 2 || restored.Counts().Visible != 0 {
+			t.Errorf("from the %s: the next duplicate is there", name)
+		}
+	}
+}
+
+func replayed(t *testing.T, ops []lease.Op) *lease.Machine {
+	t.Helper()
+	m := lease.New(lease.Config{FIFO: true})
+	for _, op := range ops {
+		if err := m.Apply(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func restored(t *testing.T, from *lease.Machine) *lease.Machine {
+	t.Helper()
+	m := lease.New(lease.Config{FIFO: true})
+	if err := m.Restore(from.Snapshot(nil)); err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // TestRest: an empty machine that was busy is small, and still right.

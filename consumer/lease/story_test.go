@@ -95,6 +95,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	case "receive":
 		in = lease.Input{
 			Kind: lease.Receive, Max: int(s.int(t, d, "max", 1)), Visibility: s.int(t, d, "vis", 30_000),
+			AttemptID: hash(s.str(t, d, "attempt")),
 		}
 	case "delete":
 		in = lease.Input{Kind: lease.Delete, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1))}
@@ -181,6 +182,10 @@ func (s *story) end() string {
 			fmt.Fprintf(&s.out, "op purge %d\n", op.Offset)
 		case lease.OpUnmoved:
 			fmt.Fprintf(&s.out, "op unmoved %d until %d\n", op.Offset, op.Deadline)
+		case lease.OpAttempt:
+			fmt.Fprintf(&s.out, "op attempt %q %d+%d %d\n", strings.TrimRight(string(op.Hash[:]), "\x00"), op.Offset, op.Count, op.Time)
+		case lease.OpDuplicate:
+			fmt.Fprintf(&s.out, "op duplicate %d+%d %d\n", op.Offset, op.Count, op.Time)
 		}
 	}
 	return s.out.String()

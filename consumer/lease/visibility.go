@@ -25,6 +25,7 @@ func (m *Machine) visibility(offset int64, attempt uint32, ms int64) Outcome {
 	if ms == 0 {
 		deadline = 0
 	}
+	m.unbind(n)
 	x.at = deadline
 	m.emit(Op{Kind: OpVisible, Offset: offset, Deadline: deadline})
 	if ref == 0 {
