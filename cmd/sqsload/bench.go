@@ -122,9 +122,9 @@ func (c *benchCommand) figure(ctx context.Context, s *streams, aim report.Aim, b
 
 // profile takes the server's CPU profile over the measured time of one run.
 func (c *benchCommand) profile(ctx context.Context, server *process.Server, o load.Options, name string) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, both := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		_, err := load.Run(ctx, o)
+		_, err := load.Run(both, o)
 		return err
 	})
 	group.Go(func() error {
@@ -132,11 +132,11 @@ func (c *benchCommand) profile(ctx context.Context, server *process.Server, o lo
 		defer wait.Stop()
 		select {
 		case <-wait.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-both.Done():
+			return both.Err()
 		}
 		page := fmt.Sprintf("profile?seconds=%d", max(1, int(o.Duration/time.Second)))
-		return server.Profile(ctx, page, filepath.Join(c.Profiles, name+".cpu.pprof"))
+		return server.Profile(both, page, filepath.Join(c.Profiles, name+".cpu.pprof"))
 	})
 	if err := group.Wait(); err != nil {
 		return err
