@@ -55,6 +55,9 @@ type Gateway struct {
 	RefreshInterval time.Duration `name:"refresh-interval" default:"10s" help:"Time between two looks for topics that others have made or changed."`
 	BodyCacheBytes  Bytes         `name:"body-cache-bytes" default:"128MiB" help:"Memory for message bodies that wait; more are read again when needed. Units B, KiB, MiB, GiB."`
 
+	AWSCooldowns     bool `name:"aws-cooldowns" help:"Refuse a second PurgeQueue of a queue, and CreateQueue with the name of a deleted one, for 60 seconds, as AWS does."`
+	AutoCreateQueues bool `name:"auto-create-queues" help:"Make a queue that SendMessage, ReceiveMessage or GetQueueUrl name and that is not there."`
+
 	Codecs map[int32]string `name:"codecs" placeholder:"NUMBER=NAME" help:"Names that BodyEncoding shows for custom codecs of the Topic API, e.g. 10010=brotli."`
 
 	FIFO FIFO `embed:"" prefix:"fifo-" yaml:"fifo"`

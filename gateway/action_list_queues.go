@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/base64"
+	"net/http"
 
 	"sqsgate/gateway/api"
 )
@@ -11,34 +12,47 @@ import (
 //
 // At most 1000 names, and a NextToken only when MaxResults was given, as AWS
 // does it. The token holds the last name: pages stay right while queues come
-// and go.
-func (s *Server) listQueues(_ context.Context, c *call, r *api.ListQueuesRequest) (*api.ListQueuesResult, error) {
+// and go. A catalogue that has been read and is being reconnected answers what it
+// knows.
+func (s *Server) listQueues(ctx context.Context, c *call, r *api.ListQueuesRequest) (*api.ListQueuesResult, error) {
 	most, err := api.CheckList(r.MaxResults)
 	if err != nil {
 		return nil, err
 	}
-	after := ""
-	if r.NextToken != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(r.NextToken)
-		if err != nil || !api.ValidName(string(raw)) {
-			return nil, api.Errorf(api.InvalidParameterValue, "Invalid or expired next token.")
-		}
-		after = string(raw)
+	after, err := listedTo(r.NextToken)
+	if err != nil {
+		return nil, err
 	}
-	if err := s.opts.Catalog.Ready(); err != nil {
-		return nil, api.Errorf(api.ServiceUnavailable, "The list of queues is not complete yet. Try again later.")
+	if err := s.opts.Catalog.Await(ctx); err != nil {
+		return nil, err
 	}
 	names := s.opts.Catalog.List(r.Prefix, after, most+1)
 	res := &api.ListQueuesResult{}
+	res.QueueURLs, res.NextToken = s.page(c.request, names, most, r.MaxResults.Set)
+	return res, nil
+}
+
+// page makes one page of at most most queues from their names, one of which may
+// be the first of the next page.
+func (s *Server) page(r *http.Request, names []string, most int, paged bool) (urls []string, token string) {
 	if len(names) > most {
 		names = names[:most]
-		if r.MaxResults.Set {
-			res.NextToken = base64.RawURLEncoding.EncodeToString([]byte(names[most-1]))
+		if paged {
+			token = base64.RawURLEncoding.EncodeToString([]byte(names[most-1]))
 		}
 	}
-	res.QueueURLs = make([]string, len(names))
+	urls = make([]string, len(names))
 	for i, name := range names {
-		res.QueueURLs[i] = s.queueURL(c.request, name)
+		urls[i] = s.queueURL(r, name)
 	}
-	return res, nil
+	return urls, token
+}
+
+// listedTo is the last queue of the page before, which a NextToken holds.
+func listedTo(token string) (string, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || token != "" && !api.ValidName(string(raw)) {
+		return "", api.Errorf(api.InvalidParameterValue, "Invalid or expired next token.")
+	}
+	return string(raw), nil
 }

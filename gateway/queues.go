@@ -106,7 +106,7 @@ func (s *queues) parse(found catalog.Queue) *queue {
 				Delay:                 seconds(api.AttrDelaySeconds),
 				Retention:             seconds(api.AttrRetention),
 				SourceARN:             s.opts.arn(found.Name),
-				DeduplicationPerGroup: api.QueueValue(found.Attributes, api.AttrDeduplicationScope) == "messageGroup",
+				DeduplicationPerGroup: found.DeduplicationScope == api.ScopeMessageGroup,
 			},
 		},
 	}

@@ -44,9 +44,9 @@ func (s *Server) table() map[string]route {
 		"ChangeMessageVisibility":      {run: on((*wire.Input).ChangeMessageVisibility, timed(s, s.changeMessageVisibility), (*wire.Encoder).Nothing)},
 		"ChangeMessageVisibilityBatch": {run: on((*wire.Input).ChangeMessageVisibilityBatch, timed(s, s.changeMessageVisibilityBatch), (*wire.Encoder).ChangeMessageVisibilityBatch)},
 
-		"AddPermission":              {run: notYet},
-		"RemovePermission":           {run: notYet},
-		"ListDeadLetterSourceQueues": {run: notYet},
+		"AddPermission":              {run: on((*wire.Input).AddPermission, timed(s, s.addPermission), (*wire.Encoder).Nothing)},
+		"RemovePermission":           {run: on((*wire.Input).RemovePermission, timed(s, s.removePermission), (*wire.Encoder).Nothing)},
+		"ListDeadLetterSourceQueues": {run: on((*wire.Input).ListSources, timed(s, s.listDeadLetterSourceQueues), (*wire.Encoder).ListSources)},
 		"StartMessageMoveTask":       {run: notYet},
 		"CancelMessageMoveTask":      {run: notYet},
 		"ListMessageMoveTasks":       {run: notYet},

@@ -104,11 +104,7 @@ func checkPolicy(name, value string) error {
 	case AttrRedriveAllowPolicy:
 		return checkRedriveAllow(value)
 	}
-	var object map[string]json.RawMessage
-	if len(value) > MaxPolicyBytes || json.Unmarshal([]byte(value), &object) != nil || object == nil {
-		return Errorf(InvalidAttributeValue, "Invalid value for the parameter %s.", name)
-	}
-	return nil
+	return checkAccessPolicy(value)
 }
 
 func checkRedriveAllow(value string) error {

@@ -36,7 +36,8 @@ const (
 	AttrPartitionWriteSpeedBytes = "YdbPartitionWriteSpeedBytes"
 	AttrTopicRetention           = "YdbTopicRetentionSeconds"
 
-	scopeGroup         = "messageGroup"
+	// ScopeMessageGroup is the DeduplicationScope that looks at one group only.
+	ScopeMessageGroup  = "messageGroup"
 	throughputPerGroup = "perMessageGroupId"
 )
 
@@ -83,7 +84,7 @@ func ruleOf(name string) (attrRule, bool) {
 	case AttrContentBased:
 		return attrRule{kind: attrBool, fifo: true, value: "false"}, true
 	case AttrDeduplicationScope:
-		return attrRule{kind: attrEnum, enum: []string{"queue", scopeGroup}, fifo: true, value: "queue"}, true
+		return attrRule{kind: attrEnum, enum: []string{"queue", ScopeMessageGroup}, fifo: true, value: "queue"}, true
 	case AttrThroughputLimit:
 		return attrRule{kind: attrEnum, enum: []string{"perQueue", throughputPerGroup}, fifo: true, value: "perQueue"}, true
 	case AttrKmsKey:
@@ -178,7 +179,7 @@ func checkThroughput(stored, current map[string]string) error {
 		}
 		return current[name]
 	}
-	if after(AttrThroughputLimit) == throughputPerGroup && after(AttrDeduplicationScope) != scopeGroup {
+	if after(AttrThroughputLimit) == throughputPerGroup && after(AttrDeduplicationScope) != ScopeMessageGroup {
 		return Errorf(InvalidAttributeValue, "Invalid value for the parameter FifoThroughputLimit. Reason: perMessageGroupId needs the DeduplicationScope messageGroup.")
 	}
 	return nil

@@ -213,6 +213,80 @@ type SetQueueAttributesRequest struct {
 	Attributes map[string]string
 }
 
+// ListSourcesRequest is the request of ListDeadLetterSourceQueues.
+type ListSourcesRequest struct {
+	QueueURL   string
+	NextToken  string
+	MaxResults Int
+}
+
+// ListSourcesResult is the result of ListDeadLetterSourceQueues.
+type ListSourcesResult struct {
+	QueueURLs []string
+	NextToken string
+}
+
+// AddPermissionRequest is the request of AddPermission.
+type AddPermissionRequest struct {
+	QueueURL string
+	Label    string
+	Accounts []string
+	Actions  []string
+}
+
+// RemovePermissionRequest is the request of RemovePermission.
+type RemovePermissionRequest struct {
+	QueueURL string
+	Label    string
+}
+
+// StartMoveTaskRequest is the request of StartMessageMoveTask.
+type StartMoveTaskRequest struct {
+	SourceARN      string
+	DestinationARN string
+	Rate           Int // messages a second
+}
+
+// StartMoveTaskResult is the result of StartMessageMoveTask.
+type StartMoveTaskResult struct {
+	TaskHandle string
+}
+
+// CancelMoveTaskRequest is the request of CancelMessageMoveTask.
+type CancelMoveTaskRequest struct {
+	TaskHandle string
+}
+
+// CancelMoveTaskResult is the result of CancelMessageMoveTask.
+type CancelMoveTaskResult struct {
+	Moved int64
+}
+
+// ListMoveTasksRequest is the request of ListMessageMoveTasks.
+type ListMoveTasksRequest struct {
+	SourceARN  string
+	MaxResults Int
+}
+
+// MoveTask is one task of a ListMoveTasksResult. Empty and zero optional members
+// are left out; the two counts are not optional.
+type MoveTask struct {
+	TaskHandle     string
+	Status         string
+	SourceARN      string
+	DestinationARN string
+	Rate           int64 // messages a second, 0 = none was given
+	Moved          int64
+	ToMove         int64
+	FailureReason  string
+	Started        int64 // epoch milliseconds
+}
+
+// ListMoveTasksResult is the result of ListMessageMoveTasks.
+type ListMoveTasksResult struct {
+	Tasks []MoveTask
+}
+
 // TagQueueRequest is the request of TagQueue.
 type TagQueueRequest struct {
 	QueueURL string

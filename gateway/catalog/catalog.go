@@ -139,6 +139,19 @@ func (c *Catalog) List(prefix, after string, most int) []string {
 	return c.state.list(prefix, after, most)
 }
 
+// Select returns, in order, the names behind after that keep accepts, at most
+// most of them. keep must be quick and must not call the Catalog.
+func (c *Catalog) Select(after string, most int, keep func(Queue) bool) []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.state.selected(after, most, keep)
+}
+
+// Await waits until the log has been read to its end once: from then on List
+// and Select are complete as of some moment, though the server may have gone away
+// since. Error: ErrUnavailable when ctx ends first.
+func (c *Catalog) Await(ctx context.Context) error { return c.await(ctx) }
+
 func (c *Catalog) known(name string) (entry, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -26,6 +26,10 @@ type Queue struct {
 	FIFO     bool
 	// Incarnation is random and new when the queue, or its topic, was made again.
 	Incarnation uint64
+	// DeduplicationScope of a FIFO queue is the one it was created with, "queue" or
+	// "messageGroup". Setting the attribute later changes what is shown, and no
+	// more: so AWS was seen to do it.
+	DeduplicationScope string
 	// Created and Modified are epoch seconds. Modified is the last change of
 	// attributes.
 	Created  int64

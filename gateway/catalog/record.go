@@ -55,6 +55,7 @@ type storedQueue struct {
 	Name         string            `json:"name"`
 	Incarnation  uint64            `json:"incarnation,string"`
 	FIFO         bool              `json:"fifo,omitempty"`
+	Scope        string            `json:"scope,omitempty"` // DeduplicationScope at creation
 	Created      int64             `json:"created,omitempty"`
 	Modified     int64             `json:"modified,omitempty"`
 	TopicCreated string            `json:"topic_created,omitempty"`

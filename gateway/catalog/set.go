@@ -12,6 +12,14 @@ import (
 // topic is altered first where it is concerned, so that settings the server does
 // not accept are not recorded. Errors as of Get, and ErrRefused.
 func (c *Catalog) SetAttributes(ctx context.Context, name string, set map[string]string) (Queue, error) {
+	return c.Update(ctx, name, func(Queue) (map[string]string, error) { return set, nil })
+}
+
+// Update is SetAttributes with values that depend on the present ones: change is
+// given the queue and returns what to set, nothing if it is empty. No other change
+// of this gateway comes between; one of another gateway can. Errors as of
+// SetAttributes, or change's own.
+func (c *Catalog) Update(ctx context.Context, name string, change func(Queue) (map[string]string, error)) (Queue, error) {
 	e, err := c.get(ctx, name)
 	if err != nil {
 		return Queue{}, err
@@ -21,17 +29,21 @@ func (c *Catalog) SetAttributes(ctx context.Context, name string, set map[string
 		return Queue{}, unavailable(err)
 	}
 	defer unlock()
-	if e, err = c.setAttributes(ctx, e.Name, set); err != nil {
+	e, ok := c.known(e.Name)
+	if !ok {
+		return Queue{}, fmt.Errorf("setting attributes of queue %s: %w", name, ErrNotFound)
+	}
+	set, err := change(e.Queue)
+	if err != nil || len(set) == 0 {
+		return e.Queue, err
+	}
+	if e, err = c.setAttributes(ctx, e, set); err != nil {
 		return Queue{}, fmt.Errorf("setting attributes of queue %s: %w", name, err)
 	}
 	return e.Queue, nil
 }
 
-func (c *Catalog) setAttributes(ctx context.Context, name string, set map[string]string) (entry, error) {
-	e, ok := c.known(name)
-	if !ok {
-		return entry{}, ErrNotFound
-	}
+func (c *Catalog) setAttributes(ctx context.Context, e entry, set map[string]string) (entry, error) {
 	values := map[string]string{}
 	var remove []string
 	for key, value := range set {
@@ -47,7 +59,7 @@ func (c *Catalog) setAttributes(ctx context.Context, name string, set map[string
 		return entry{}, err
 	}
 	o, err := c.write(ctx, record{
-		Op: opSet, Name: name, Incarnation: e.Incarnation, Time: time.Now().Unix(), Set: values, Remove: remove,
+		Op: opSet, Name: e.Name, Incarnation: e.Incarnation, Time: time.Now().Unix(), Set: values, Remove: remove,
 	})
 	if err != nil {
 		return entry{}, err

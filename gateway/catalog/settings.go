@@ -17,6 +17,8 @@ const (
 	attrMaxPartitions  = "YdbMaxActivePartitions"
 	attrWriteSpeed     = "YdbPartitionWriteSpeedBytes"
 	attrTopicRetention = "YdbTopicRetentionSeconds"
+
+	attrScope = "DeduplicationScope" // decides about no topic, but for ever
 )
 
 const (

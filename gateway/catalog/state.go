@@ -201,15 +201,37 @@ func (s *state) list(prefix, after string, most int) []string {
 	return list
 }
 
+// selected returns up to most names behind after that keep accepts, in order.
+func (s *state) selected(after string, most int, keep func(Queue) bool) []string {
+	at, found := slices.BinarySearch(s.sorted, after)
+	if found {
+		at++
+	}
+	var names []string
+	for ; at < len(s.sorted) && len(names) < most; at++ {
+		if name := s.sorted[at]; keep(s.queues[name].Queue) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func (s *state) entry(q *storedQueue) (entry, error) {
 	name, topic, consumer, err := s.names.parse(q.Name)
 	if err != nil {
 		return entry{}, err
 	}
+	scope := q.Scope
+	if q.FIFO && scope == "" { // a new queue, or a snapshot of before there was this field
+		if scope = q.Attributes[attrScope]; scope == "" {
+			scope = "queue"
+		}
+	}
 	return entry{
 		Queue: Queue{
 			Name: name, Topic: topic, Consumer: consumer, FIFO: q.FIFO, Incarnation: q.Incarnation,
-			Created: q.Created, Modified: q.Modified, Attributes: q.Attributes, Tags: q.Tags,
+			DeduplicationScope: scope,
+			Created:            q.Created, Modified: q.Modified, Attributes: q.Attributes, Tags: q.Tags,
 		},
 		bound: q.Bound, topicCreated: q.TopicCreated,
 	}, nil
@@ -217,7 +239,7 @@ func (s *state) entry(q *storedQueue) (entry, error) {
 
 func stored(e entry) storedQueue {
 	return storedQueue{
-		Name: e.Name, Incarnation: e.Incarnation, FIFO: e.FIFO, Created: e.Created, Modified: e.Modified,
+		Name: e.Name, Incarnation: e.Incarnation, FIFO: e.FIFO, Scope: e.DeduplicationScope, Created: e.Created, Modified: e.Modified,
 		TopicCreated: e.topicCreated, Bound: e.bound, Attributes: e.Attributes, Tags: e.Tags,
 	}
 }

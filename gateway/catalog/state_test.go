@@ -82,6 +82,7 @@ func TestStateFields(t *testing.T) {
 	made := apply(0, record{Op: opCreate, Name: "dir/a.fifo@c", Incarnation: 5, Time: 100, FIFO: true, Set: map[string]string{"DelaySeconds": "1", "VisibilityTimeout": "2"}})
 	want := Queue{
 		Name: "dir/a.fifo@c", Topic: "/local/queues/dir/a.fifo", Consumer: "c", FIFO: true, Incarnation: 5, Created: 100, Modified: 100,
+		DeduplicationScope: "queue",
 		Attributes: map[string]string{"DelaySeconds": "1", "VisibilityTimeout": "2"},
 	}
 	if diff := cmp.Diff(want, made.entry.Queue); diff != "" {
@@ -107,6 +108,54 @@ func TestStateFields(t *testing.T) {
 	}
 	if made.entry.Attributes["VisibilityTimeout"] != "2" {
 		t.Error("a map that was handed out has changed")
+	}
+}
+
+// A FIFO queue deduplicates for ever as it was created to, whatever is set later,
+// and also after a snapshot, one without the field included.
+func TestDeduplicationScopeIsFixed(t *testing.T) {
+	s := newState(testNames())
+	for i, r := range []record{
+		{Op: opCreate, Name: "group.fifo", Incarnation: 1, FIFO: true, Set: map[string]string{attrScope: "messageGroup"}},
+		{Op: opSet, Name: "group.fifo", Incarnation: 1, Set: map[string]string{attrScope: "queue"}},
+		{Op: opCreate, Name: "queue.fifo", Incarnation: 2, FIFO: true},
+		{Op: opSet, Name: "queue.fifo", Incarnation: 2, Set: map[string]string{attrScope: "messageGroup"}},
+		{Op: opCreate, Name: "standard", Incarnation: 3},
+	} {
+		s.apply(int64(i), &r)
+	}
+	snapshot := s.snapshot(5)
+	snapshot.Queues = append(snapshot.Queues, storedQueue{
+		Name: "older.fifo", Incarnation: 4, FIFO: true, Attributes: map[string]string{attrScope: "messageGroup"},
+	})
+	s.apply(5, &snapshot)
+	for name, want := range map[string]string{
+		"group.fifo": "messageGroup", "queue.fifo": "queue", "standard": "", "older.fifo": "messageGroup",
+	} {
+		if got := s.queues[name].DeduplicationScope; got != want {
+			t.Errorf("%s: scope %q, want %q", name, got, want)
+		}
+	}
+	if shown := s.queues["queue.fifo"].Attributes[attrScope]; shown != "messageGroup" {
+		t.Errorf("the attribute shows %q", shown)
+	}
+}
+
+func TestStateSelected(t *testing.T) {
+	s := newState(testNames())
+	for i, name := range []string{"b", "a", "d", "c"} {
+		r := record{Op: opCreate, Name: name, Incarnation: uint64(i + 1), Set: map[string]string{"odd": name}}
+		s.apply(int64(i), &r)
+	}
+	notC := func(q Queue) bool { return q.Attributes["odd"] != "c" }
+	for _, tt := range []struct {
+		after string
+		most  int
+		want  []string
+	}{{"", 9, []string{"a", "b", "d"}}, {"a", 1, []string{"b"}}, {"bb", 9, []string{"d"}}, {"d", 9, nil}} {
+		if got := s.selected(tt.after, tt.most, notC); !slices.Equal(got, tt.want) {
+			t.Errorf("selected(%q, %d) = %v, want %v", tt.after, tt.most, got, tt.want)
+		}
 	}
 }
 

@@ -173,6 +173,15 @@ func (e *Encoder) blob(name string, value []byte) {
 	e.buf = append(e.buf, '"')
 }
 
+func (e *Encoder) int(name string, value int64) {
+	if e.format == XML {
+		e.str(name, strconv.FormatInt(value, 10))
+		return
+	}
+	e.key(name)
+	e.buf = strconv.AppendInt(e.buf, value, 10)
+}
+
 func (e *Encoder) bool(name string, value bool) {
 	if e.format == XML {
 		e.str(name, strconv.FormatBool(value))

@@ -162,3 +162,11 @@ func (f *form) strings(names ...string) ([]string, error) {
 	})
 	return l.sorted(), err
 }
+
+// int reads an optional integer; an empty one counts as absent.
+func (f *form) int(to *api.Int, name string) error {
+	if value := f.get(name); value != "" {
+		return formInt(to, name, []byte(value))
+	}
+	return nil
+}

@@ -17,6 +17,56 @@ func (e *Encoder) ListQueues(r *api.ListQueuesResult) {
 	e.end()
 }
 
+// ListSources writes the result of ListDeadLetterSourceQueues, whose list has a
+// small first letter, and in XML the element of ListQueues.
+func (e *Encoder) ListSources(r *api.ListSourcesResult) {
+	e.begin()
+	e.strings("queueUrls", "QueueUrl", r.QueueURLs)
+	e.optional("NextToken", r.NextToken)
+	e.end()
+}
+
+// StartMoveTask writes the result of StartMessageMoveTask.
+func (e *Encoder) StartMoveTask(r *api.StartMoveTaskResult) {
+	e.begin()
+	e.str("TaskHandle", r.TaskHandle)
+	e.end()
+}
+
+// CancelMoveTask writes the result of CancelMessageMoveTask.
+func (e *Encoder) CancelMoveTask(r *api.CancelMoveTaskResult) {
+	e.begin()
+	e.int("ApproximateNumberOfMessagesMoved", r.Moved)
+	e.end()
+}
+
+// ListMoveTasks writes the result of ListMessageMoveTasks.
+func (e *Encoder) ListMoveTasks(r *api.ListMoveTasksResult) {
+	const entry = "ListMessageMoveTasksResultEntry"
+	e.begin()
+	if len(r.Tasks) > 0 {
+		e.list("Results")
+		for i := range r.Tasks {
+			t := &r.Tasks[i]
+			e.item(entry)
+			e.optional("TaskHandle", t.TaskHandle)
+			e.str("Status", t.Status)
+			e.str("SourceArn", t.SourceARN)
+			e.optional("DestinationArn", t.DestinationARN)
+			if t.Rate > 0 {
+				e.int("MaxNumberOfMessagesPerSecond", t.Rate)
+			}
+			e.int("ApproximateNumberOfMessagesMoved", t.Moved)
+			e.int("ApproximateNumberOfMessagesToMove", t.ToMove)
+			e.optional("FailureReason", t.FailureReason)
+			e.int("StartedTimestamp", t.Started)
+			e.endItem(entry)
+		}
+		e.endList()
+	}
+	e.end()
+}
+
 // Attributes writes the result of GetQueueAttributes.
 func (e *Encoder) Attributes(r *api.AttributesResult) {
 	e.begin()

@@ -204,6 +204,8 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 		Account:         p.cfg.Account,
 		PublicURL:       p.cfg.PublicURL,
 		RequestTimeout:  p.cfg.RequestTimeout,
+		PurgeCooldown:   cooldown(p.cfg),
+		DeleteCooldown:  cooldown(p.cfg),
 		Logger:          p.log,
 		Registerer:      p.reg,
 	})
@@ -225,6 +227,15 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 	}
 	p.adminServer = p.httpServer(adminHandler)
 	return nil
+}
+
+// cooldown is AWS's wait between two purges, and between a queue's deletion and
+// the next of its name.
+func cooldown(cfg config.Config) time.Duration {
+	if cfg.AWSCooldowns {
+		return time.Minute
+	}
+	return 0
 }
 
 func (p *gatewayProcess) httpServer(h http.Handler) *http.Server {
