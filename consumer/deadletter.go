@@ -155,7 +155,7 @@ func (m *mover) move(ctx context.Context, batch []move) error {
 		}
 		h := codec.Peek(r)
 		messages = append(messages, Numbered{
-			Number: int64(v.sequence), //nolint:gosec // counts from 1
+			Number: int64(v.sequence),
 			Group:  h.Group(&r, q.spec.FIFO),
 			Key:    strconv.FormatInt(m.t.s.partition, 10) + "/" + strconv.FormatInt(v.offset, 10),
 			Record: r,

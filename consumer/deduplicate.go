@@ -2,7 +2,7 @@ package consumer
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // not for security
+	"crypto/md5"
 	"encoding/binary"
 	"sync"
 	"time"
@@ -64,7 +64,7 @@ func (q *Queue) deduplicationKey(id DeduplicationID) lease.Hash {
 	if q.settings.Load().DeduplicationPerGroup {
 		b = append(b, id.Group...)
 	}
-	return md5.Sum(b) //nolint:gosec // a name's hash
+	return md5.Sum(b)
 }
 
 // PrivateDeduplication tells whether messages must hide their deduplication id

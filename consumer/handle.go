@@ -1,7 +1,7 @@
 package consumer
 
 import (
-	"crypto/md5" //nolint:gosec // not for security
+	"crypto/md5"
 	"log/slog"
 
 	"sqsgate/codec"
@@ -74,7 +74,7 @@ func (t *tenure) call(now int64, c *call) {
 			t.feed.skip(t.machine.Cursor())
 		}
 	}
-	if c.inputs[0].Kind == lease.Receive && len(c.leased) == 0 {
+	if kind := c.inputs[0].Kind; (kind == lease.Receive || kind == lease.Repeat) && len(c.leased) == 0 {
 		t.finish(c, nil) // nothing to make durable
 		return
 	}
@@ -150,7 +150,7 @@ func (t *tenure) message(m *logread.Message) lease.Message {
 	}
 	group := h.Group(&r, t.s.q.spec.FIFO)
 	if group != "" {
-		msg.Group = md5.Sum([]byte(group)) //nolint:gosec // a name's hash
+		msg.Group = md5.Sum([]byte(group))
 	}
 	if t.s.q.spec.FIFO {
 		msg.Deduplication = t.s.q.deduplicationKey(DeduplicationID{ID: h.DeduplicationID, Group: group})

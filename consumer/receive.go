@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"crypto/md5"
 	"slices"
 	"time"
 
@@ -20,6 +21,12 @@ func (q *Queue) Receive(ctx context.Context, r ReceiveRequest) ([]Received, erro
 	if err != nil {
 		return nil, err
 	}
+	if r.AttemptID != "" {
+		got, err := q.repeat(ctx, shards, r)
+		if err != nil || len(got) > 0 {
+			return got, err
+		}
+	}
 	got, err := q.receiveNow(ctx, shards, r)
 	if err != nil || len(got) > 0 {
 		return got, err
@@ -31,6 +38,29 @@ func (q *Queue) Receive(ctx context.Context, r ReceiveRequest) ([]Received, erro
 		return q.receiveNow(ctx, shards, r)
 	}
 	return q.receiveLater(ctx, r)
+}
+
+// repeat hands out again what an earlier receive with the same attempt id got,
+// from every shard that remembers it.
+func (q *Queue) repeat(ctx context.Context, shards []*shard, r ReceiveRequest) ([]Received, error) {
+	var got []Received
+	for _, s := range shards {
+		c := newCall(r.input(lease.Repeat, r.Max))
+		if err := s.do(ctx, c); err != nil {
+			return nil, err
+		}
+		got = append(got, c.received...)
+	}
+	return got, nil
+}
+
+// input is the request as one shard sees it.
+func (r *ReceiveRequest) input(kind lease.Kind, most int) lease.Input {
+	in := lease.Input{Kind: kind, Max: most, Visibility: r.Visibility.Milliseconds()}
+	if r.AttemptID != "" {
+		in.AttemptID = md5.Sum([]byte(r.AttemptID))
+	}
+	return in
 }
 
 // receiveNow asks one shard after the other until Max messages are there: first
@@ -46,7 +76,7 @@ func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveReques
 		if len(got) > 0 && !s.hasReady.Load() {
 			break
 		}
-		c := newCall(lease.Input{Kind: lease.Receive, Max: r.Max - len(got), Visibility: r.Visibility.Milliseconds()})
+		c := newCall(r.input(lease.Receive, r.Max-len(got)))
 		if err := s.do(ctx, c); err != nil {
 			if len(got) > 0 {
 				break // the answer holds what is leased already
@@ -74,7 +104,7 @@ func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveReques
 
 // receiveLater waits in the queue's list until a shard has messages.
 func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received, error) {
-	c := newCall(lease.Input{Kind: lease.Receive, Max: r.Max, Visibility: r.Visibility.Milliseconds()})
+	c := newCall(r.input(lease.Receive, r.Max))
 	q.waits.push(c)
 	// A message may have come since receiveNow looked.
 	for _, s := range q.serving() {
@@ -115,7 +145,7 @@ func (q *Queue) giveBack(messages []Received) {
 	defer q.mu.Unlock()
 	for _, m := range messages {
 		if s := q.shards[m.Partition]; s != nil {
-			s.giveBack([]lease.Delivery{{Offset: m.Offset, Receives: uint32(m.ReceiveCount)}}) //nolint:gosec // came from a uint32
+			s.giveBack([]lease.Delivery{{Offset: m.Offset, Receives: uint32(m.ReceiveCount)}})
 		}
 	}
 }

@@ -203,7 +203,7 @@ func (t *tenure) maxReceives(s *Settings) uint32 {
 	if t.s.q.c.opts.Sequence == nil || s.DeadLetterTopic == "" {
 		return 0
 	}
-	return uint32(s.MaxReceiveCount) //nolint:gosec // 1 to 1000
+	return uint32(s.MaxReceiveCount)
 }
 
 // post sends an event of this tenure's own tasks to the shard.
