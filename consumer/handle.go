@@ -53,6 +53,8 @@ func (t *tenure) input(now int64, in lease.Input) (answer *lease.Effect) {
 			answer = &effects[i]
 		case lease.Move:
 			t.moveStarted(&effects[i])
+		case lease.Drained:
+			// It comes after Ended only.
 		}
 	}
 	return answer

@@ -33,6 +33,9 @@ const (
 	// Move asks for the dead-letter move Sequence of message Offset. The shell
 	// may start it once the op that came with it is durable.
 	Move
+	// Drained says that no message of Group is left. It comes only after Ended. It
+	// counts once the journal holds the step's ops and those before.
+	Drained
 )
 
 // Effect is one thing the shell must do. Deliveries is valid until the next Step.
@@ -42,6 +45,7 @@ type Effect struct {
 	Deliveries []Delivery
 	Offset     int64
 	Sequence   uint64
+	Group      Hash
 	Receives   uint32 // of a Move: how often the message was handed out
 }
 

@@ -6,6 +6,7 @@ import "fmt"
 func (m *Machine) Check() error {
 	var counts [statuses]int
 	inGroup, fresh, live := 0, 0, 0
+	moves := make(map[uint32]uint32)
 	end := int64(-1)
 	var err error
 	m.window.each(func(offset int64, ref uint32) {
@@ -22,6 +23,9 @@ func (m *Machine) Check() error {
 		}
 		if m.cfg.FIFO && s != moving {
 			inGroup++
+		}
+		if m.cfg.FIFO && s == moving {
+			moves[r.group]++
 		}
 		isFresh := m.window.chunk(ref).fresh>>(ref&chunkMask)&1 != 0
 		if isFresh {
@@ -45,6 +49,11 @@ func (m *Machine) Check() error {
 	if err != nil {
 		return err
 	}
+	for g := range m.groups.all {
+		if x := &m.groups.all[g]; x.moves != moves[uint32(g)] {
+			return fmt.Errorf("group %x has %d moves, recounted %d", x.hash, x.moves, moves[uint32(g)])
+		}
+	}
 	if counts != m.counts || live != m.window.live {
 		return fmt.Errorf("counts %v %d, recounted %v %d", m.counts, m.window.live, counts, live)
 	}
@@ -61,7 +70,10 @@ func (m *Machine) checkGroups(want int) error {
 	n, ready := 0, 0
 	for h, g := range m.groups.byHash {
 		x := &m.groups.all[g]
-		if x.hash != h || x.head == 0 {
+		if x.head == 0 && x.moves > 0 && x.hash == h && !x.ready && x.held == m.groups.holds.has(h) {
+			continue
+		}
+		if x.hash != h || x.head == 0 || x.held != m.groups.holds.has(h) {
 			return fmt.Errorf("group %x is empty or misnamed", h)
 		}
 		end, prev := int64(-1), uint32(0)
@@ -73,7 +85,7 @@ func (m *Machine) checkGroups(want int) error {
 			end, prev = m.window.offset(ref), ref
 			n++
 		}
-		if x.tail != prev || x.ready != (m.window.at(x.head).status() == visible) {
+		if x.tail != prev || x.ready != (!x.held && m.window.at(x.head).status() == visible) {
 			return fmt.Errorf("group %x: tail %d, ready %v", h, x.tail, x.ready)
 		}
 		if x.ready {

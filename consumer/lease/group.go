@@ -1,18 +1,22 @@
 package lease
 
 // group is one message group of a FIFO queue: its messages that are not gone,
-// in offset order. A message on its way to the dead-letter queue is not in it.
+// in offset order. A message on its way to the dead-letter queue is not in the
+// list, but keeps the group alive.
 type group struct {
 	hash  Hash
 	head  uint32
 	tail  uint32
 	prev  uint32 // the neighbours in the ready list
 	next  uint32
+	moves uint32 // its messages that are on their way to the dead-letter queue
 	ready bool
+	held  bool // a parent partition has messages of it
 }
 
 // groups holds the message groups that have messages, and the list of ready
-// ones: those whose first message is visible, in the order they became so.
+// ones: those whose first message is visible and that are not held, in the order
+// they became so.
 type groups struct {
 	all    []group // [0] is unused
 	free   uint32  // chained by next
@@ -20,6 +24,7 @@ type groups struct {
 	head   uint32 // of the ready list
 	tail   uint32
 	ready  int
+	holds  holds
 }
 
 func newGroups() groups {
@@ -34,11 +39,11 @@ func (s *groups) get(h Hash) uint32 {
 	g := s.free
 	if g != 0 {
 		s.free = s.all[g].next
-		s.all[g] = group{hash: h}
 	} else {
 		g = uint32(len(s.all))
-		s.all = append(s.all, group{hash: h})
+		s.all = append(s.all, group{})
 	}
+	s.all[g] = group{hash: h, held: s.holds.has(h)}
 	s.byHash[h] = g
 	return g
 }
@@ -72,17 +77,20 @@ func (s *groups) clearReady(g uint32) {
 }
 
 // settle brings the ready list up to date after a change at the head of g, and
-// frees g when it is empty.
+// frees g when nothing is left of it.
 func (m *Machine) settle(g uint32) {
 	x := &m.groups.all[g]
-	ready := x.head != 0 && m.window.at(x.head).status() == visible
+	ready := x.head != 0 && !x.held && m.window.at(x.head).status() == visible
 	switch {
 	case ready && !x.ready:
 		m.groups.setReady(g)
 	case !ready && x.ready:
 		m.groups.clearReady(g)
 	}
-	if x.head == 0 {
+	if x.head == 0 && x.moves == 0 {
+		if m.ended {
+			m.effects = append(m.effects, Effect{Kind: Drained, Group: x.hash})
+		}
 		delete(m.groups.byHash, x.hash)
 		*x = group{next: m.groups.free}
 		m.groups.free = g

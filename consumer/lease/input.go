@@ -29,6 +29,16 @@ const (
 	// Tick ends what is due (leases, delays, retention), as every input does first,
 	// and gives unused memory back.
 	Tick
+	// Hold holds all groups, those to come too: nothing is handed out, while loading
+	// goes on. FIFO queues only, like Release and Free.
+	Hold
+	// Release holds Groups and no others.
+	Release
+	// Free holds Groups no more. It has no effect while all are held.
+	Free
+	// Ended says that the log has no message from the cursor on, and never will: it
+	// was split. From then on Drained tells of each group that has none left.
+	Ended
 	// Moved reports that the dead-letter moves numbered up to Sequence are durable
 	// in their target.
 	Moved
@@ -51,6 +61,7 @@ type Input struct {
 	// gets them again, with the same receive counts and a new visibility timeout.
 	AttemptID Hash
 	Sequence  uint64
+	Groups    []Hash // not kept
 }
 
 // Message is what the machine needs to know of a message of the log.

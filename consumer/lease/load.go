@@ -59,8 +59,13 @@ func (m *Machine) enter(msg Message, sent int64, n uint32) {
 	}
 	r.time |= uint64(s)
 	m.counts[s]++
-	if m.cfg.FIFO && s != moving {
-		m.link(m.groups.get(msg.Group), ref)
+	if m.cfg.FIFO {
+		// A moving one comes into the list if the move is given up.
+		if r.group = m.groups.get(msg.Group); s == moving {
+			m.groups.all[r.group].moves++
+		} else {
+			m.link(r.group, ref)
+		}
 	}
 	if m.cfg.FIFO && sent != msg.WriteTime && n == 0 {
 		x := &m.nodes.nodes[m.ensure(ref)]
@@ -70,12 +75,7 @@ func (m *Machine) enter(msg Message, sent int64, n uint32) {
 	case visible:
 		m.offer(ref)
 	case moving:
-		// If the move is given up, the message returns to its group.
-		if m.cfg.FIFO {
-			m.moves.loaded(m.nodes.nodes[n].at, ref, msg.Group)
-		} else {
-			m.moves.loaded(m.nodes.nodes[n].at, ref, Hash{})
-		}
+		m.moves.loaded(m.nodes.nodes[n].at, ref)
 	case leased, delayed, held, statuses:
 		m.wheel.add(&m.nodes, r.node)
 		if m.cfg.FIFO {

@@ -61,6 +61,7 @@ type Machine struct {
 
 	// ahead is what the journal says of messages that are not loaded.
 	ahead  ahead
+	ended  bool // no message comes after the cursor
 	loaded bool // no Apply or Restore any more
 
 	ops        []Op
@@ -127,6 +128,14 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		m.answer(Done)
 	case Tick:
 		m.rest()
+	case Hold:
+		m.hold(true, nil)
+	case Release:
+		m.hold(false, in.Groups)
+	case Free:
+		m.free(in.Groups)
+	case Ended:
+		m.ended = true
 	case Moved:
 		m.moved(in.Sequence)
 	case Unmovable:
@@ -300,13 +309,17 @@ func (m *Machine) remove(ref uint32) {
 		m.unbind(r.node)
 		m.nodes.release(r.node)
 	}
-	if m.cfg.FIFO && s != moving {
-		m.unlink(ref)
+	if !m.cfg.FIFO {
 		m.window.drop(ref)
-		m.settle(g)
 		return
 	}
+	if s == moving {
+		m.groups.all[g].moves--
+	} else {
+		m.unlink(ref)
+	}
 	m.window.drop(ref)
+	m.settle(g)
 }
 
 // rest gives the memory of a busy time back once nothing is left of it.
@@ -317,7 +330,9 @@ func (m *Machine) rest() {
 	if m.window.live > 0 || len(m.ahead.states) > 0 {
 		return
 	}
+	held := m.groups.holds
 	m.window, m.nodes, m.groups, m.attempts = newWindow(), newPool(), newGroups(), newAttempts()
+	m.groups.holds = held
 	m.ahead.states = make(map[int64]uint32)
 	m.requeue = list{}
 	m.ops, m.deliveries, m.again = slices.Clone(m.ops), nil, nil

@@ -18,6 +18,9 @@ type model struct {
 	purged    int64
 	sequence  uint64 // of the latest move
 	announced uint64 // moves up to this one were announced by this machine
+	holdAll   bool
+	held      map[lease.Hash]bool
+	ended     bool
 	attempts  map[lease.Hash]*try
 }
 
@@ -67,6 +70,9 @@ func (q *model) deliverable(m *message) bool {
 	}
 	if !q.cfg.FIFO {
 		return true
+	}
+	if q.holdAll || q.held[m.Group] {
+		return false
 	}
 	for _, e := range q.msgs {
 		if e.Offset < m.Offset && e.Group == m.Group && !e.gone && e.move == 0 && !q.visible(e) {
@@ -243,7 +249,7 @@ func (q *model) unmovable(offset, ms int64) {
 
 // restart forgets what is not durable.
 func (q *model) restart() {
-	q.announced = 0
+	q.announced, q.holdAll, q.held, q.ended = 0, false, nil, false
 	for _, m := range q.msgs {
 		switch {
 		case m.gone || m.move != 0:
@@ -425,6 +431,38 @@ func (q *model) next() (int64, bool) {
 		}
 	}
 	return at, ok
+}
+
+func (q *model) hold(in lease.Input) {
+	if in.Kind == lease.Free && q.holdAll {
+		return
+	}
+	if in.Kind != lease.Free || q.held == nil {
+		q.holdAll, q.held = in.Kind == lease.Hold, make(map[lease.Hash]bool)
+	}
+	for _, g := range in.Groups {
+		q.held[g] = in.Kind == lease.Release
+	}
+}
+
+// groups checks the groups that have messages left.
+func (q *model) groups(got []lease.Hash) error {
+	all := make(map[lease.Hash]bool)
+	for _, m := range q.msgs {
+		if m.gone || !q.cfg.FIFO {
+			continue
+		}
+		all[m.Group] = true
+		if !q.stale(m) && !slices.Contains(got, m.Group) {
+			return fmt.Errorf("groups %q, but %d is of %q", got, m.Offset, m.Group)
+		}
+	}
+	for i, g := range got {
+		if !all[g] || slices.Contains(got[:i], g) {
+			return fmt.Errorf("groups %q, where %q has nothing, or is twice", got, g)
+		}
+	}
+	return nil
 }
 
 // stale messages are visible but past their retention. The machine removes them

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -40,6 +41,8 @@ func checkModel(t *testing.T, cfg lease.Config) {
 			"wait":       d.wait,
 			"moved":      d.moved,
 			"unmovable":  d.unmovable,
+			"hold":       d.hold,
+			"ended":      d.ended,
 			"configure":  d.configure,
 			"snapshot":   d.snapshot,
 			"restart":    d.restart,
@@ -54,6 +57,7 @@ type driver struct {
 	now     int64
 	write   int64 // of the last message
 	commit  int64
+	left    []lease.Hash  // groups that are not drained, after the end
 	eager   bool          // the present step follows a timer that is due at once
 	log     []lease.Input // loads and gaps
 	snap    []byte
@@ -99,7 +103,9 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 		d.q.moved(in.Sequence)
 	case lease.Unmovable:
 		d.q.unmovable(in.Offset, in.Visibility)
-	case lease.Tick:
+	case lease.Hold, lease.Release, lease.Free:
+		d.q.hold(in)
+	case lease.Tick, lease.Ended:
 	}
 	effects := d.m.Step(d.now, in)
 	d.journal = d.m.TakeOps(d.journal)
@@ -132,6 +138,12 @@ func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want
 			}
 			deliveries = e.Deliveries
 		case lease.Move:
+		case lease.Drained:
+			i := slices.Index(d.left, e.Group)
+			if i < 0 {
+				t.Fatalf("group %q is drained, of %q", e.Group, d.left)
+			}
+			d.left = slices.Delete(d.left, i, i+1)
 		}
 	}
 	if (answers == 1) != (want != 0) || answers > 1 {
@@ -170,6 +182,9 @@ func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want
 }
 
 func (d *driver) load(t *rapid.T) {
+	if d.q.ended {
+		return
+	}
 	for range rapid.IntRange(1, 4).Draw(t, "count") {
 		// The log's clock is near ours and never goes back.
 		d.write = max(d.write, d.now-rapid.Int64Range(0, 20).Draw(t, "age"))
@@ -190,6 +205,9 @@ func (d *driver) load(t *rapid.T) {
 }
 
 func (d *driver) gap(t *rapid.T) {
+	if d.q.ended {
+		return
+	}
 	in := lease.Input{Kind: lease.Gap, Upto: d.m.Cursor() + rapid.SampledFrom([]int64{-1, 1, 70, 300}).Draw(t, "size")}
 	d.log = append(d.log, in)
 	d.step(t, in)
@@ -275,6 +293,26 @@ func (d *driver) unmovable(t *rapid.T) {
 	}
 }
 
+func (d *driver) hold(t *rapid.T) {
+	in := lease.Input{Kind: rapid.SampledFrom([]lease.Kind{lease.Hold, lease.Release, lease.Free, lease.Free}).Draw(t, "kind")}
+	for _, g := range []string{"", "a", "b", "c", "d"} {
+		if in.Kind != lease.Hold && rapid.Bool().Draw(t, "group") {
+			in.Groups = append(in.Groups, hash(g))
+		}
+	}
+	d.step(t, in)
+}
+
+// ended ends the log, until the next restart.
+func (d *driver) ended(t *rapid.T) {
+	if d.q.ended || rapid.IntRange(0, 3).Draw(t, "really") > 0 {
+		return
+	}
+	d.step(t, lease.Input{Kind: lease.Ended})
+	d.q.ended = true
+	d.left = d.m.Groups(nil)
+}
+
 func (d *driver) configure(t *rapid.T) {
 	cfg := d.q.cfg
 	cfg.Delay = rapid.SampledFrom([]int64{0, 30, 60}).Draw(t, "delay")
@@ -285,8 +323,7 @@ func (d *driver) configure(t *rapid.T) {
 		// Only down: what is past its retention may be gone for good.
 		cfg.Retention = max(100, cfg.Retention-50)
 	}
-	d.q.advance(d.now)
-	d.m.Step(d.now, lease.Input{Kind: lease.Tick})
+	d.step(t, lease.Input{Kind: lease.Tick})
 	d.q.configure(cfg)
 	d.m.Configure(d.now, cfg)
 }
@@ -391,6 +428,16 @@ func (d *driver) check(t *rapid.T) {
 	d.commit = d.m.CommitOffset()
 	if got := d.m.Cursor(); got != d.q.cursor {
 		t.Fatalf("cursor %d, want %d", got, d.q.cursor)
+	}
+	groups := d.m.Groups(nil)
+	if err := d.q.groups(groups); err != nil {
+		t.Fatal(err)
+	}
+	if d.q.ended && !slices.Equal(groups, d.left) {
+		t.Fatalf("groups %q, not drained %q", groups, d.left)
+	}
+	if d.m.Finished() != (d.q.ended && d.m.CommitOffset() == d.m.Cursor()) {
+		t.Fatalf("finished %v", d.m.Finished())
 	}
 	got := d.m.Counts()
 	want, stale := d.q.counts()

@@ -13,9 +13,8 @@ const maxMovesPerStep = 256
 // move is one message on its way to the dead-letter queue.
 type move struct {
 	sequence uint64
-	offset   int64 // -1 = done or given up
-	ref      uint32
-	group    Hash
+	offset   int64  // -1 = done or given up
+	ref      uint32 // 0 = not loaded
 }
 
 // moves holds the moves that are not done, by sequence. The target takes a
@@ -54,9 +53,9 @@ func (s *moves) begin(v move) uint64 {
 }
 
 // loaded gives a journaled move its message.
-func (s *moves) loaded(sequence int64, ref uint32, group Hash) {
+func (s *moves) loaded(sequence int64, ref uint32) {
 	if i, ok := s.find(uint64(sequence)); ok {
-		s.queue[i].ref, s.queue[i].group = ref, group
+		s.queue[i].ref = ref
 	}
 }
 
@@ -94,19 +93,16 @@ func (s *moves) offsets(from, to int64) []int64 {
 func (m *Machine) startMove(ref uint32) {
 	r := m.window.at(ref)
 	offset := m.window.offset(ref)
-	v := move{offset: offset, ref: ref}
-	if m.cfg.FIFO {
-		v.group = m.groups.all[r.group].hash
-	}
 	m.detach(r.node)
 	m.window.clearFresh(ref)
 	m.setStatus(r, moving)
 	if m.cfg.FIFO {
 		m.unlink(ref)
+		m.groups.all[r.group].moves++
 		m.settle(r.group)
 	}
 	m.budget--
-	sequence := m.moves.begin(v)
+	sequence := m.moves.begin(move{offset: offset, ref: ref})
 	m.nodes.nodes[r.node].at = int64(sequence)
 	m.emit(Op{Kind: OpMove, Offset: offset, Sequence: sequence})
 }
@@ -170,8 +166,6 @@ func (m *Machine) unmovable(offset, ms int64) {
 	}
 	deadline := min(m.now+max(ms, 0), maxTime)
 	m.emit(Op{Kind: OpUnmoved, Offset: offset, Deadline: deadline})
-	i, _ := m.moves.find(uint64(x.at))
-	group := m.moves.queue[i].group
 	m.moves.end(x.at)
 	x.at, x.status = deadline, held
 	x.flags |= nodeForced
@@ -182,7 +176,8 @@ func (m *Machine) unmovable(offset, ms int64) {
 	m.window.unpass(ref)
 	m.setStatus(r, held)
 	if m.cfg.FIFO {
-		m.link(m.groups.get(group), ref)
+		m.groups.all[r.group].moves--
+		m.link(r.group, ref)
 		m.settle(r.group)
 	}
 	m.wheel.add(&m.nodes, n) // a time that is over fires in the next step

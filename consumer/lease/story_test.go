@@ -104,6 +104,26 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 			Kind: lease.Visibility, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1)),
 			Visibility: s.pos(t, d, 2),
 		}
+	case "hold":
+		in = lease.Input{Kind: lease.Hold}
+	case "release", "free":
+		in = lease.Input{Kind: lease.Release}
+		if d.Cmd == "free" {
+			in.Kind = lease.Free
+		}
+		for _, arg := range d.CmdArgs {
+			in.Groups = append(in.Groups, hash(arg.Key))
+		}
+	case "ended":
+		in = lease.Input{Kind: lease.Ended}
+	case "groups":
+		for _, g := range s.m.Groups(nil) {
+			s.out.WriteString(name(g) + " ")
+		}
+		fmt.Fprintf(&s.out, "finished=%v\n", s.m.Finished())
+		return s.out.String()
+	case "repeat":
+		in = lease.Input{Kind: lease.Repeat, AttemptID: hash(d.CmdArgs[0].Key), Visibility: s.int(t, d, "vis", 30_000)}
 	case "purge":
 		in = lease.Input{Kind: lease.Purge, Upto: s.pos(t, d, 0)}
 	case "tick":
@@ -153,6 +173,8 @@ func (s *story) step(in lease.Input) {
 		switch e.Kind {
 		case lease.Move:
 			fmt.Fprintf(&s.out, "move %d sequence %d\n", e.Offset, e.Sequence)
+		case lease.Drained:
+			fmt.Fprintf(&s.out, "drained %s\n", name(e.Group))
 		case lease.Answer:
 			fmt.Fprintf(&s.out, "answer %s", outcome(e.Outcome))
 			for _, d := range e.Deliveries {
@@ -183,7 +205,7 @@ func (s *story) end() string {
 		case lease.OpUnmoved:
 			fmt.Fprintf(&s.out, "op unmoved %d until %d\n", op.Offset, op.Deadline)
 		case lease.OpAttempt:
-			fmt.Fprintf(&s.out, "op attempt %q %d+%d %d\n", strings.TrimRight(string(op.Hash[:]), "\x00"), op.Offset, op.Count, op.Time)
+			fmt.Fprintf(&s.out, "op attempt %q %d+%d %d\n", name(op.Hash), op.Offset, op.Count, op.Time)
 		case lease.OpDuplicate:
 			fmt.Fprintf(&s.out, "op duplicate %d+%d %d\n", op.Offset, op.Count, op.Time)
 		}
@@ -257,6 +279,8 @@ func hash(name string) lease.Hash {
 	copy(h[:], name)
 	return h
 }
+
+func name(h lease.Hash) string { return strings.TrimRight(string(h[:]), "\x00") }
 
 func outcome(o lease.Outcome) string {
 	switch o {
