@@ -15,6 +15,9 @@ import (
 // QueueDeletedRecently (with a DeleteCooldown). Divergence: names with / and @.
 func (s *Server) createQueue(ctx context.Context, c *call, r *api.CreateQueueRequest) (*api.QueueURLResult, error) {
 	c.event.queue = r.QueueName
+	if err := s.mayUse(c, r.QueueName); err != nil {
+		return nil, err
+	}
 	fifo := api.FIFOAsked(r.Attributes)
 	if err := api.CheckNewName(r.QueueName, fifo); err != nil {
 		return nil, err

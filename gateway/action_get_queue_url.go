@@ -11,6 +11,9 @@ func (s *Server) getQueueURL(ctx context.Context, c *call, r *api.GetQueueURLReq
 	if r.QueueName == "" {
 		return nil, api.Missing("QueueName")
 	}
+	if err := s.mayUse(c, r.QueueName); err != nil {
+		return nil, err
+	}
 	q, err := s.queues.get(ctx, r.QueueName)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ func (s *Server) listDeadLetterSourceQueues(ctx context.Context, c *call, r *api
 	if err != nil {
 		return nil, err
 	}
-	names := s.opts.Catalog.Select(after, most+1, s.opts.redrivesTo(q.Name))
+	redrives := s.opts.redrivesTo(q.Name)
+	names := s.opts.Catalog.Select(after, most+1, func(q catalog.Queue) bool { return redrives(q) && c.may(q.Name) })
 	res := &api.ListSourcesResult{}
 	res.QueueURLs, res.NextToken = s.page(c.request, names, most, r.MaxResults.Set)
 	return res, nil

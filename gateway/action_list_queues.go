@@ -4,15 +4,17 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
+	"strings"
 
 	"sqsgate/gateway/api"
+	"sqsgate/gateway/catalog"
 )
 
 // listQueues serves ListQueues.
 //
 // At most 1000 names, and a NextToken only when MaxResults was given, as AWS
 // does it. The token holds the last name: pages stay right while queues come
-// and go. A catalogue that has been read and is being reconnected answers what it
+// and go. With authentication only queues the caller may use. A catalogue that has been read and is being reconnected answers what it
 // knows.
 func (s *Server) listQueues(ctx context.Context, c *call, r *api.ListQueuesRequest) (*api.ListQueuesResult, error) {
 	most, err := api.CheckList(r.MaxResults)
@@ -26,7 +28,12 @@ func (s *Server) listQueues(ctx context.Context, c *call, r *api.ListQueuesReque
 	if err := s.opts.Catalog.Await(ctx); err != nil {
 		return nil, err
 	}
-	names := s.opts.Catalog.List(r.Prefix, after, most+1)
+	var names []string
+	if c.who == nil {
+		names = s.opts.Catalog.List(r.Prefix, after, most+1)
+	} else {
+		names = s.opts.Catalog.Select(after, most+1, func(q catalog.Queue) bool { return strings.HasPrefix(q.Name, r.Prefix) && c.may(q.Name) })
+	}
 	res := &api.ListQueuesResult{}
 	res.QueueURLs, res.NextToken = s.page(c.request, names, most, r.MaxResults.Set)
 	return res, nil

@@ -31,7 +31,7 @@ func (s *Server) sendMessage(ctx context.Context, c *call, r *api.SendMessageReq
 	if len(trace) > maxTrace || !codec.ValidBody([]byte(trace)) {
 		trace = ""
 	}
-	out := []outgoing{newOutgoing(q, &r.SendEntry, trace)}
+	out := []outgoing{newOutgoing(q, &r.SendEntry, c.sender(), trace)}
 	s.send(ctx, q, out)
 	if out[0].err != nil {
 		return nil, out[0].err

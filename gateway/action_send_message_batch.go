@@ -28,7 +28,7 @@ func (s *Server) sendMessageBatch(ctx context.Context, c *call, r *api.SendMessa
 			out[i] = outgoing{entry: e, err: err}
 			continue
 		}
-		out[i] = newOutgoing(q, e, "")
+		out[i] = newOutgoing(q, e, c.sender(), "")
 	}
 	s.send(ctx, q, out)
 	res := &api.SendMessageBatchResult{Successful: make([]api.SendResult, 0, len(out))}

@@ -9,6 +9,7 @@ import (
 	"sqsgate/consumer"
 	"sqsgate/gateway/api"
 	"sqsgate/gateway/catalog"
+	"sqsgate/gateway/sigv4"
 	"sqsgate/gateway/wire"
 	"sqsgate/partition"
 )
@@ -83,6 +84,16 @@ func faultOf(kind api.Kind) wire.Fault {
 		return sender(modelled, "BatchRequestTooLong", legacy+"BatchRequestTooLong", http.StatusBadRequest)
 	case api.ResourceNotFound:
 		return sender(modelled, "ResourceNotFoundException", "ResourceNotFoundException", http.StatusNotFound)
+	case api.MissingAuthenticationToken:
+		return sender(coral, "MissingAuthenticationTokenException", "MissingAuthenticationToken", http.StatusForbidden)
+	case api.IncompleteSignature:
+		return sender(coral, "IncompleteSignatureException", "IncompleteSignature", http.StatusBadRequest)
+	case api.InvalidClientTokenID:
+		return sender(coral, "UnrecognizedClientException", "InvalidClientTokenId", http.StatusForbidden)
+	case api.SignatureDoesNotMatch:
+		return sender(coral, "InvalidSignatureException", "SignatureDoesNotMatch", http.StatusForbidden)
+	case api.AccessDenied:
+		return sender(coral, "AccessDeniedException", "AccessDenied", http.StatusForbidden)
 	}
 	return wire.Fault{Namespace: coral, Shape: "InternalFailure", Code: "InternalError", Status: http.StatusInternalServerError}
 }
@@ -91,9 +102,12 @@ func faultOf(kind api.Kind) wire.Fault {
 // becomes an InternalFailure without its cause.
 func outward(err error) *api.Error {
 	var known *api.Error
+	var unsigned *sigv4.Error
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &unsigned):
+		return signatureError(unsigned)
 	case errors.Is(err, catalog.ErrNotFound), errors.Is(err, consumer.ErrQueueGone), errors.Is(err, partition.ErrTopicGone):
 		return &api.Error{Kind: api.QueueDoesNotExist, Message: gone}
 	case errors.Is(err, partition.ErrThrottled):

@@ -8,6 +8,8 @@
 // on the shapes of package api; package wire reads and writes both protocols.
 // Every error leaves through the one table in apierr.go.
 //
+// Move tasks are records of the catalogue; package movetask does their work.
+//
 // The package starts no goroutine. Server has three mutexes, each inside the
 // type it guards, none held over I/O: the cache of parsed queue attributes, and
 // the two cooldowns. Bodies of sent messages share the memory of their request,

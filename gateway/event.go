@@ -16,6 +16,7 @@ type event struct {
 	format    wire.Format
 	action    string // "" when it is none of the table
 	queue     string
+	principal string // who sent it; "" when nobody asked, or it is not known
 	status    int
 	code      string // of the error; "" = success
 	cause     error
@@ -45,6 +46,9 @@ func (s *Server) finish(r *http.Request, e *event) {
 		slog.Int("bytes_in", e.bytesIn),
 		slog.Int("bytes_out", e.bytesOut),
 		slog.Int("messages", e.messages),
+	}
+	if e.principal != "" {
+		attrs = append(attrs, slog.String("principal", e.principal))
 	}
 	if e.code != "" {
 		attrs = append(attrs, slog.String("code", e.code))

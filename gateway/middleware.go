@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"sqsgate/gateway/api"
+	"sqsgate/gateway/sigv4"
 	"sqsgate/gateway/wire"
 )
 
@@ -24,6 +25,7 @@ const maxBody = 4 << 20
 type call struct {
 	request *http.Request
 	event   *event
+	who     *sigv4.Identity // nil: everybody may do everything
 	// undelivered, when set, takes back what an answer that could not be written
 	// has handed out.
 	undelivered func()
@@ -153,6 +155,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x.event.bytesIn = len(body)
+	who, err := s.authenticate(r, body, &x.event)
+	if err != nil {
+		s.fail(x, nil, err)
+		return
+	}
 	var in *wire.Input
 	if x.event.format == wire.JSON {
 		in, err = wire.NewJSON(r.Header, body)
@@ -172,7 +179,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out := s.encoder()
 	defer s.release(out)
 	out.Reset(x.event.format, in.Action, x.event.requestID)
-	c := call{request: r, event: &x.event}
+	c := call{request: r, event: &x.event, who: who}
+	if err := s.mayCall(&c); err != nil {
+		s.fail(x, in, err)
+		return
+	}
 	if err := rt.run(r.Context(), &c, in, out); err != nil {
 		s.fail(x, in, err)
 		return
@@ -250,6 +261,7 @@ func (s *Server) fail(x *exchange, in *wire.Input, err error) {
 		x.event.format = wire.XML // whatever the request accepts
 	}
 	f := fault(e, x.event.format)
+	f.Message += canonicalStrings(err, x.event.format)
 	x.event.code = f.Code
 	x.event.cause = err
 	if x.event.format == wire.JSON {

@@ -13,6 +13,8 @@ import (
 	"sqsgate/codec"
 	"sqsgate/consumer"
 	"sqsgate/gateway/catalog"
+	"sqsgate/gateway/movetask"
+	"sqsgate/gateway/sigv4"
 	"sqsgate/partition"
 )
 
@@ -21,8 +23,15 @@ type Options struct {
 	Catalog  *catalog.Catalog
 	Consumer *consumer.Consumer
 	Pool     *partition.Pool
+	// Auth verifies who sends a request, and with it what they may do; nil lets
+	// everybody do everything.
+	Auth *sigv4.Verifier
 	// Encodings names the codecs of message bodies.
 	Encodings codec.Encodings
+
+	// MoveTasks runs the tasks of StartMessageMoveTask; without it that action and
+	// its two sisters answer UnsupportedOperation.
+	MoveTasks *movetask.Runner
 
 	// Database is the absolute path of the database; default "/local".
 	Database string

@@ -138,6 +138,9 @@ func (s *Server) queue(ctx context.Context, c *call, queueURL string) (*queue, e
 	if err != nil {
 		return nil, err
 	}
+	if err := s.mayUse(c, name); err != nil {
+		return nil, err
+	}
 	q, err := s.queues.get(ctx, name)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // route is one action. run decodes the request, does the work and encodes the
 // result.
 type route struct {
-	run func(ctx context.Context, c *call, in *wire.Input, out *wire.Encoder) error
+	run runner
 	// notAtQueue: AWS does not know this action at the URL of a queue (Query).
 	notAtQueue bool
 }
@@ -47,10 +47,20 @@ func (s *Server) table() map[string]route {
 		"AddPermission":              {run: on((*wire.Input).AddPermission, timed(s, s.addPermission), (*wire.Encoder).Nothing)},
 		"RemovePermission":           {run: on((*wire.Input).RemovePermission, timed(s, s.removePermission), (*wire.Encoder).Nothing)},
 		"ListDeadLetterSourceQueues": {run: on((*wire.Input).ListSources, timed(s, s.listDeadLetterSourceQueues), (*wire.Encoder).ListSources)},
-		"StartMessageMoveTask":       {run: notYet},
-		"CancelMessageMoveTask":      {run: notYet},
-		"ListMessageMoveTasks":       {run: notYet},
+		"StartMessageMoveTask":       {run: s.tasks(on((*wire.Input).StartMoveTask, timed(s, s.startMessageMoveTask), (*wire.Encoder).StartMoveTask))},
+		"CancelMessageMoveTask":      {run: s.tasks(on((*wire.Input).CancelMoveTask, timed(s, s.cancelMessageMoveTask), (*wire.Encoder).CancelMoveTask))},
+		"ListMessageMoveTasks":       {run: s.tasks(on((*wire.Input).ListMoveTasks, timed(s, s.listMessageMoveTasks), (*wire.Encoder).ListMoveTasks))},
 	}
+}
+
+type runner = func(ctx context.Context, c *call, in *wire.Input, out *wire.Encoder) error
+
+// tasks serves an action of move tasks where there is somebody to move messages.
+func (s *Server) tasks(run runner) runner {
+	if s.opts.MoveTasks == nil {
+		return notYet
+	}
+	return run
 }
 
 // notYet answers the actions that are known but not served.

@@ -19,10 +19,10 @@ type outgoing struct {
 	err     error
 }
 
-// newOutgoing makes the message of a valid entry. trace is the trace header of
-// the HTTP request.
-func newOutgoing(q *queue, e *api.SendEntry, trace string) outgoing {
-	m := codec.Message{Body: e.Body, DelaySeconds: -1, GroupID: e.GroupID.Value, TraceHeader: trace}
+// newOutgoing makes the message of a valid entry. sender is its SenderId, "" for
+// the account, and trace the trace header of the HTTP request.
+func newOutgoing(q *queue, e *api.SendEntry, sender, trace string) outgoing {
+	m := codec.Message{Body: e.Body, DelaySeconds: -1, GroupID: e.GroupID.Value, SenderID: sender, TraceHeader: trace}
 	if len(e.Attributes) > 0 {
 		m.Attributes = codecAttributes(e.Attributes)
 	}

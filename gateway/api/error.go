@@ -35,6 +35,11 @@ const (
 	InvalidBatchEntryID
 	BatchRequestTooLong
 	ResourceNotFound
+	MissingAuthenticationToken
+	IncompleteSignature
+	InvalidClientTokenID
+	SignatureDoesNotMatch
+	AccessDenied
 	kinds // the number of kinds
 )
 

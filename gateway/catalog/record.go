@@ -21,6 +21,9 @@ const (
 	opDelete   op = "delete"   // the queue is gone, its topic is to follow
 	opDeleted  op = "deleted"  // the topic has followed
 	opForget   op = "forget"   // the topic was taken away by others
+	opTask     op = "task"     // a move task starts
+	opProgress op = "progress" // its owner reports
+	opCancel   op = "cancel"   // it is to end
 	opSnapshot op = "snapshot" // the whole state
 )
 
@@ -44,10 +47,14 @@ type record struct {
 	// Tags of create.
 	Tags map[string]string `json:"tags,omitempty"`
 
-	// Upto, Queues and Deleting make a snapshot.
+	// Task of task, progress and cancel.
+	Task *taskRecord `json:"task,omitempty"`
+
+	// Upto, Queues, Deleting and Tasks make a snapshot.
 	Upto     int64         `json:"upto,omitempty"`
 	Queues   []storedQueue `json:"queues,omitempty"`
 	Deleting []storedQueue `json:"deleting,omitempty"`
+	Tasks    []Task        `json:"tasks,omitempty"`
 }
 
 // storedQueue is a queue in a snapshot.
@@ -88,6 +95,13 @@ func decodeRecord(b []byte) (record, error) {
 	case opCreate, opBind, opSet, opTag, opDelete, opDeleted, opForget:
 		if r.Name == "" || r.Incarnation == 0 {
 			return record{}, fmt.Errorf("%w: %s of no queue", errUnknownRecord, r.Op)
+		}
+	case opTask, opProgress, opCancel:
+		if r.Name == "" || r.Incarnation == 0 || r.Task == nil || r.Task.ID == "" {
+			return record{}, fmt.Errorf("%w: %s of no task", errUnknownRecord, r.Op)
+		}
+		if r.Op == opProgress && !r.Task.Status.known() {
+			return record{}, fmt.Errorf("%w: task status %q", errUnknownRecord, r.Task.Status)
 		}
 	default:
 		return record{}, fmt.Errorf("%w: %q", errUnknownRecord, r.Op)

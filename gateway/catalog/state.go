@@ -16,6 +16,8 @@ type state struct {
 	// deleting holds queues whose delete record has been read and whose topic may
 	// still be there. Until that is over the name cannot be used again.
 	deleting map[string]entry
+	// tasks holds the move tasks of a queue by its name, newest first, never none.
+	tasks map[string][]Task
 }
 
 // entry is a queue and what is known of its topic.
@@ -32,16 +34,17 @@ type verdict uint8
 
 const (
 	applied  verdict = iota + 1 // it took effect
-	exists                      // create: another record has made the queue before
-	absent                      // there is no such queue, or another incarnation
-	busy                        // create: the former queue of this name is being deleted
-	outdated                    // snapshot: other records came between
+	exists                      // create: another record has made the queue before; task: one is active
+	absent                      // there is no such queue, or another incarnation; no such task
+	busy                        // create: the former queue of this name is being deleted; task: too many
+	outdated                    // snapshot: other records came between; progress: it has another owner
 )
 
 // outcome is the answer to the gateway that wrote the record.
 type outcome struct {
 	verdict verdict
 	entry   entry // the queue after the record; of a delete, before it
+	task    Task  // after the record
 }
 
 // change is one queue that came, changed or went.
@@ -51,7 +54,7 @@ type change struct {
 }
 
 func newState(n names) *state {
-	return &state{names: n, queues: map[string]entry{}, deleting: map[string]entry{}}
+	return &state{names: n, queues: map[string]entry{}, deleting: map[string]entry{}, tasks: map[string][]Task{}}
 }
 
 // apply folds the record at offset. Records are applied in log order, each once.
@@ -76,7 +79,7 @@ func (s *state) apply(offset int64, r *record) (outcome, []change) {
 			return outcome{verdict: applied, entry: e}, nil
 		}
 		return outcome{verdict: absent}, nil
-	case opBind, opSet, opTag, opDelete, opForget, opSnapshot:
+	case opBind, opSet, opTag, opDelete, opForget, opTask, opProgress, opCancel, opSnapshot:
 	}
 	e, ok := s.queues[r.Name]
 	if !ok || e.Incarnation != r.Incarnation {
@@ -100,6 +103,8 @@ func (s *state) apply(offset int64, r *record) (outcome, []change) {
 	case opForget:
 		s.remove(r.Name)
 		return outcome{verdict: applied, entry: e}, []change{{queue: e.Queue, deleted: true}}
+	case opTask, opProgress, opCancel:
+		return s.task(offset, r, e), nil
 	case opCreate, opDeleted, opSnapshot: // answered above
 	}
 	s.queues[r.Name] = e
@@ -128,6 +133,7 @@ func (s *state) create(r *record) (outcome, []change) {
 
 func (s *state) remove(name string) {
 	delete(s.queues, name)
+	delete(s.tasks, name)
 	if at, ok := slices.BinarySearch(s.sorted, name); ok {
 		s.sorted = slices.Delete(s.sorted, at, at+1)
 	}
@@ -164,6 +170,7 @@ func (s *state) restore(offset int64, r *record) (outcome, []change) {
 			s.deleting[e.Name] = e
 		}
 	}
+	s.restoreTasks(r.Tasks)
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		if _, ok := s.queues[name]; !ok {
 			changes = append(changes, change{queue: old[name].Queue, deleted: true})
@@ -174,7 +181,7 @@ func (s *state) restore(offset int64, r *record) (outcome, []change) {
 
 // snapshot returns the record that makes this state again at offset upto.
 func (s *state) snapshot(upto int64) record {
-	r := record{Op: opSnapshot, Upto: upto, Queues: make([]storedQueue, 0, len(s.sorted))}
+	r := record{Op: opSnapshot, Upto: upto, Queues: make([]storedQueue, 0, len(s.sorted)), Tasks: s.storedTasks()}
 	for _, name := range s.sorted {
 		r.Queues = append(r.Queues, stored(s.queues[name]))
 	}

@@ -83,7 +83,7 @@ func TestStateFields(t *testing.T) {
 	want := Queue{
 		Name: "dir/a.fifo@c", Topic: "/local/queues/dir/a.fifo", Consumer: "c", FIFO: true, Incarnation: 5, Created: 100, Modified: 100,
 		DeduplicationScope: "queue",
-		Attributes: map[string]string{"DelaySeconds": "1", "VisibilityTimeout": "2"},
+		Attributes:         map[string]string{"DelaySeconds": "1", "VisibilityTimeout": "2"},
 	}
 	if diff := cmp.Diff(want, made.entry.Queue); diff != "" {
 		t.Error(diff)
@@ -163,7 +163,8 @@ func TestStateSelected(t *testing.T) {
 // same state as one that read everything.
 func TestSnapshotEqualsLog(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	ops := []op{opCreate, opCreate, opCreate, opBind, opSet, opTag, opDelete, opDeleted, opForget}
+	ops := []op{opCreate, opCreate, opCreate, opBind, opSet, opTag, opDelete, opDeleted, opForget, opTask, opTask, opProgress, opCancel}
+	status := []TaskStatus{TaskRunning, TaskRunning, TaskCompleted, TaskCancelled, TaskFailed}
 	for range 200 {
 		whole, cut := newState(testNames()), (*state)(nil)
 		for offset := range int64(60) {
@@ -187,6 +188,7 @@ func TestSnapshotEqualsLog(t *testing.T) {
 			r := record{
 				Op: ops[rng.IntN(len(ops))], Name: string(rune('a' + rng.IntN(3))), Incarnation: 1 + rng.Uint64N(2), Time: offset,
 				Set: map[string]string{string(rune('k' + rng.IntN(3))): "v"}, Remove: []string{string(rune('k' + rng.IntN(3)))}, TopicCreated: "1/1",
+				Task: &taskRecord{ID: string(rune('t' + rng.IntN(2))), Status: status[rng.IntN(len(status))], Owner: string(rune('o' + rng.IntN(2))), Moved: offset},
 			}
 			a, _ := whole.apply(offset, &r)
 			if cut == nil {
@@ -201,6 +203,9 @@ func TestSnapshotEqualsLog(t *testing.T) {
 			t.Fatal(diff)
 		}
 		if diff := cmp.Diff(whole.deleting, cut.deleting, same, emptyMaps()); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff(whole.tasks, cut.tasks); diff != "" {
 			t.Fatal(diff)
 		}
 		if !slices.Equal(whole.sorted, cut.sorted) {
