@@ -150,8 +150,8 @@ func (h *history) finish() {
 	}
 }
 
-// outstanding are the messages that must still be in the queue: sent, and no
-// delete was answered.
+// outstanding are the messages that must still be in the queue: their send was
+// answered, and nobody has asked for their deletion.
 func (h *history) outstanding() (bodies []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,7 +159,7 @@ func (h *history) outstanding() (bodies []string) {
 		there, gone := false, false
 		for _, e := range events {
 			there = there || e.kind == sent && e.err == nil
-			gone = gone || e.kind == deleted && e.err == nil && !e.ended.IsZero()
+			gone = gone || e.kind == deleted // without an answer it may have happened
 		}
 		if there && !gone {
 			bodies = append(bodies, body)
