@@ -24,6 +24,8 @@ const (
 	held
 	// moving: on its way to the dead-letter queue; the node's at is the sequence.
 	moving
+	// parked: visible, in the lane of a tenant; standard queues only.
+	parked
 	statuses
 )
 
@@ -31,8 +33,8 @@ const (
 // (deadlines, receive counts) is in a node.
 type record struct {
 	time  uint64 // when it was sent, ms << 8 | status
-	group uint32 // FIFO only; standard queues will keep the tenant of fair queues here
-	next  uint32 // the neighbours in the group, as refs
+	group uint32 // on standard queues the tenant; 0 = none
+	next  uint32 // the neighbours in the group or lane, as refs
 	prev  uint32
 	node  uint32 // 0 = none
 }

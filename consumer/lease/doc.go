@@ -14,6 +14,10 @@
 // queue has left its group. On FIFO queues the messages without a group form
 // one. The scripts in testdata tell the rules one by one.
 //
+// A FIFO receive with an attempt id can be repeated (attempt.go). A FIFO group
+// can be held back until a parent partition has none of it left (hold.go). A
+// standard queue is fair among the groups of its messages (tenant.go).
+//
 // # State
 //
 //	base ......... commit offset ............. cursor ...................
@@ -25,9 +29,12 @@
 // messages have that are invisible or were received. A node is in at most one
 // list: a slot of the timing wheel, or the requeue ring of a standard queue.
 // FIFO groups are lists through the records; those whose first message is
-// visible are in the ready list. Beyond the cursor, after a restart, there is
-// only what the journal tells. Every operation is O(1) in the messages loaded,
-// but Purge, Snapshot and a changed FIFO delay, which walk over them.
+// visible are in the ready list, unless they are held. On a standard queue the
+// same links make the lane of a tenant, where the messages wait that were met
+// while it was noisy. Beyond the cursor, after a restart, there is only what the
+// journal tells. Every operation is O(1) in the messages loaded, but Purge,
+// Snapshot, Hold, Release and a changed FIFO delay, which walk over them or their
+// groups. A receive may park more messages than it hands out, each once.
 //
 // # Durability
 //
@@ -36,13 +43,17 @@
 // from the first, but for the order in which a standard queue hands out what
 // came back. Delays, groups, retention and deduplication are not journaled, since
 // the log determines them; a duplicate's removal is, because the ids that prove
-// it are forgotten in time.
+// it are forgotten in time. With it the log determines the rest: what was loaded
+// before the restart and is not known as a duplicate was the first of its id.
+// What is held, and that the log has ended, must be told again.
 //
 // # Invariants
 //
 //   - CommitOffset never falls, and nothing below it is ever handed out.
 //   - A message is handed out again only at or after the deadline in force.
 //   - Receive counts grow by one a hand-out, up to 4095.
+//   - Of an attempt that is known, every message is leased by it.
+//   - At most nine tenants are noisy, and what they have parked is visible.
 //   - Time never goes back: a Step with an earlier now happens at the latest one.
 //   - Move sequences are consecutive and announced in order.
 package lease

@@ -54,6 +54,9 @@ func (m *Machine) Check() error {
 			return fmt.Errorf("group %x has %d moves, recounted %d", x.hash, x.moves, moves[uint32(g)])
 		}
 	}
+	if err := m.checkTenants(); err != nil {
+		return err
+	}
 	if counts != m.counts || live != m.window.live {
 		return fmt.Errorf("counts %v %d, recounted %v %d", m.counts, m.window.live, counts, live)
 	}
@@ -61,6 +64,57 @@ func (m *Machine) Check() error {
 		return err
 	}
 	return m.checkNodes()
+}
+
+// checkTenants recounts the tenants of a standard queue and walks their lanes.
+func (m *Machine) checkTenants() error {
+	want := make(map[uint32]tenant)
+	if !m.cfg.FIFO {
+		m.window.each(func(_ int64, ref uint32) {
+			r := m.window.at(ref)
+			if r.group == 0 {
+				return
+			}
+			x := want[r.group]
+			x.messages++
+			if s := r.status(); s == leased || s == held {
+				x.flight++
+			} else if s == parked {
+				x.parked++
+			}
+			want[r.group] = x
+		})
+	}
+	if len(want) != len(m.tenants.byHash) {
+		return fmt.Errorf("%d tenants, want %d", len(m.tenants.byHash), len(want))
+	}
+	waiting := 0
+	for h, t := range m.tenants.byHash {
+		x, recounted := m.tenants.all[t], want[t]
+		if x.hash != h || x.messages != recounted.messages || x.flight != recounted.flight || x.parked != recounted.parked {
+			return fmt.Errorf("tenant %+v, recounted %+v", x, recounted)
+		}
+		lane, prev := uint32(0), uint32(0)
+		for ref := x.head; ref != 0; ref = m.window.at(ref).next {
+			if r := m.window.at(ref); r.status() != parked || r.group != t || r.prev != prev {
+				return fmt.Errorf("tenant %x: wrong message in the lane", h)
+			}
+			lane, prev = lane+1, ref
+		}
+		if lane != x.parked || prev != x.tail || (x.in == nil) != (lane == 0) {
+			return fmt.Errorf("tenant %x: %d of %d in the lane", h, lane, x.parked)
+		}
+		if x.in == m.tenants.noisy {
+			waiting += int(x.parked)
+			if !m.noisy(t) {
+				return fmt.Errorf("tenant %x is not noisy", h)
+			}
+		}
+	}
+	if waiting != m.tenants.waiting {
+		return fmt.Errorf("%d waiting, recounted %d", m.tenants.waiting, waiting)
+	}
+	return nil
 }
 
 // Nodes is how many nodes the pool has.

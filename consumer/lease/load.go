@@ -58,7 +58,10 @@ func (m *Machine) enter(msg Message, sent int64, n uint32) {
 		m.nodes.nodes[m.ensure(ref)].at = due
 	}
 	r.time |= uint64(s)
-	m.counts[s]++
+	if !m.cfg.FIFO {
+		r.group = m.tenants.enter(msg.Group)
+	}
+	m.tally(r, s, 1)
 	if m.cfg.FIFO {
 		// A moving one comes into the list if the move is given up.
 		if r.group = m.groups.get(msg.Group); s == moving {
@@ -76,7 +79,7 @@ func (m *Machine) enter(msg Message, sent int64, n uint32) {
 		m.offer(ref)
 	case moving:
 		m.moves.loaded(m.nodes.nodes[n].at, ref)
-	case leased, delayed, held, statuses:
+	case leased, delayed, held, parked, statuses:
 		m.wheel.add(&m.nodes, r.node)
 		if m.cfg.FIFO {
 			m.settle(r.group)

@@ -49,6 +49,7 @@ type Machine struct {
 	// requeued counts the hand-outs from the ring since the last fresh one.
 	requeued int
 	groups   groups
+	tenants  tenants
 	moves    moves
 	attempts attempts
 	seen     *Index
@@ -79,6 +80,7 @@ func New(cfg Config) *Machine {
 		window:   newWindow(),
 		nodes:    newPool(),
 		groups:   newGroups(),
+		tenants:  newTenants(),
 		moves:    newMoves(),
 		attempts: newAttempts(),
 		seen:     NewIndex(cfg.DeduplicationWindow, dedupCapacity),
@@ -143,6 +145,7 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 	default:
 		panic(fmt.Sprintf("lease: unknown input kind %d", in.Kind))
 	}
+	m.review()
 	m.announce()
 	return m.effects
 }
@@ -230,7 +233,7 @@ func (m *Machine) CommitOffset() int64 {
 // Counts tells how many loaded messages are in which state.
 func (m *Machine) Counts() Counts {
 	return Counts{
-		Visible:   m.counts[visible],
+		Visible:   m.counts[visible] + m.counts[parked],
 		InFlight:  m.inFlight(),
 		Delayed:   m.counts[delayed],
 		Moving:    m.counts[moving],
@@ -241,14 +244,18 @@ func (m *Machine) Counts() Counts {
 func (m *Machine) inFlight() int { return m.counts[leased] + m.counts[held] }
 
 // Want is how many more messages should be loaded now. A queue keeps some
-// visible; a FIFO queue reads on, as far as the window goes, while no group is
-// ready.
+// visible, a standard one besides some of noisy tenants; a FIFO queue reads on, as
+// far as the window goes, while no group is ready.
 func (m *Machine) Want() int {
 	room := max(0, m.cfg.Window-m.window.live)
 	if m.cfg.FIFO && m.groups.ready == 0 {
 		return room
 	}
-	want := readAhead - m.counts[visible]
+	ready := m.counts[visible] + m.counts[parked]
+	if m.tenants.waiting < searchAhead {
+		ready -= m.tenants.waiting
+	}
+	want := readAhead - ready
 	if m.moves.unannounced() {
 		// A move that began before a restart goes on once its message is loaded.
 		want = max(want, readAhead)
@@ -273,9 +280,17 @@ func (m *Machine) NextTimer() (int64, bool) {
 
 // setStatus moves a loaded message from one count to another.
 func (m *Machine) setStatus(r *record, s status) {
-	m.counts[r.status()]--
-	m.counts[s]++
+	m.tally(r, r.status(), -1)
+	m.tally(r, s, 1)
 	r.time = r.time&^0xff | uint64(s)
+}
+
+// tally counts a loaded message of a status.
+func (m *Machine) tally(r *record, s status, by int) {
+	m.counts[s] += by
+	if (s == leased || s == held) && r.group != 0 && !m.cfg.FIFO {
+		m.tenants.all[r.group].flight += uint32(by)
+	}
 }
 
 // ensure gives the node of a loaded message, made if need be.
@@ -302,8 +317,11 @@ func (m *Machine) detach(n uint32) {
 // remove makes a loaded message gone. It is the only way out.
 func (m *Machine) remove(ref uint32) {
 	r := m.window.at(ref)
+	if r.status() == parked {
+		m.unpark(ref)
+	}
 	s, g := r.status(), r.group
-	m.counts[s]--
+	m.tally(r, s, -1)
 	if r.node != 0 {
 		m.detach(r.node)
 		m.unbind(r.node)
@@ -311,6 +329,7 @@ func (m *Machine) remove(ref uint32) {
 	}
 	if !m.cfg.FIFO {
 		m.window.drop(ref)
+		m.tenants.leave(g)
 		return
 	}
 	if s == moving {
@@ -332,7 +351,7 @@ func (m *Machine) rest() {
 	}
 	held := m.groups.holds
 	m.window, m.nodes, m.groups, m.attempts = newWindow(), newPool(), newGroups(), newAttempts()
-	m.groups.holds = held
+	m.groups.holds, m.tenants = held, newTenants()
 	m.ahead.states = make(map[int64]uint32)
 	m.requeue = list{}
 	m.ops, m.deliveries, m.again = slices.Clone(m.ops), nil, nil

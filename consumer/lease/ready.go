@@ -10,7 +10,7 @@ func (m *Machine) Ready() bool {
 	if m.cfg.FIFO {
 		return m.groups.ready > 0
 	}
-	return m.counts[visible] > 0
+	return m.counts[visible]+m.counts[parked] > 0
 }
 
 // PurgeMark is the offset below which the last purge removed everything.

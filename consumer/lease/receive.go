@@ -50,9 +50,34 @@ func (m *Machine) takeLoose(limit int, visibility int64) {
 	m.again = m.again[:0]
 }
 
-// nextLoose takes the next visible message out of the ring or the fresh ones.
+// nextLoose gives the next message to hand out. Those of noisy tenants that it
+// meets wait in their lanes, until nothing else is left or their tenant is calm.
 func (m *Machine) nextLoose() uint32 {
-	fresh := m.window.nextFresh()
+	m.review()
+	for {
+		ref := m.nextMet()
+		if ref == 0 {
+			return m.nextNoisy()
+		}
+		r := m.window.at(ref)
+		if r.status() == parked || !m.noisy(r.group) {
+			return ref
+		}
+		if r.node != 0 {
+			m.detach(r.node)
+		}
+		m.window.clearFresh(ref)
+		m.park(ref)
+	}
+}
+
+// nextMet gives the next visible message of the ring, or of those that wait
+// longer: the lanes of calm tenants, then the fresh ones.
+func (m *Machine) nextMet() uint32 {
+	fresh := m.nextCalm()
+	if fresh == 0 {
+		fresh = m.window.nextFresh()
+	}
 	if n := m.requeue.head; n != 0 && (fresh == 0 || m.requeued < freshShare) {
 		m.requeued++
 		return m.nodes.nodes[n].ref
@@ -109,9 +134,12 @@ func (m *Machine) deliver(ref uint32, visibility int64) bool {
 		}
 		return false
 	}
-	if x.list == requeueList {
+	switch {
+	case r.status() == parked:
+		m.unpark(ref)
+	case x.list == requeueList:
 		m.nodes.unlink(&m.requeue, n)
-	} else {
+	default:
 		m.window.clearFresh(ref)
 	}
 	deadline := min(m.now+visibility, maxTime)
@@ -148,6 +176,8 @@ func (m *Machine) offer(ref uint32) {
 	switch {
 	case m.cfg.FIFO:
 		m.settle(r.group)
+	case m.noisy(r.group):
+		m.park(ref)
 	case r.node != 0:
 		m.nodes.push(&m.requeue, requeueList, r.node)
 	default:

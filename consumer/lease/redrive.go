@@ -92,6 +92,9 @@ func (s *moves) offsets(from, to int64) []int64 {
 // without it.
 func (m *Machine) startMove(ref uint32) {
 	r := m.window.at(ref)
+	if r.status() == parked {
+		m.unpark(ref)
+	}
 	offset := m.window.offset(ref)
 	m.detach(r.node)
 	m.window.clearFresh(ref)

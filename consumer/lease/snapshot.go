@@ -155,7 +155,7 @@ func (m *Machine) states() []state {
 			next.class = classMove
 		case held:
 			next.class = classHeld
-		case visible, leased, delayed, statuses:
+		case visible, leased, delayed, parked, statuses:
 		}
 		if n := len(states); n > 0 && states[n-1].continues(next) {
 			states[n-1].count++

@@ -1,0 +1,207 @@
+package lease_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sqsgate/consumer/lease"
+)
+
+// fairModel is the rule of fair queues written down the slow way.
+type fairModel struct {
+	msgs  []*fairMessage
+	noise bool // a tenant was noisy once; the order of sending is no more kept
+}
+
+type fairMessage struct {
+	group    string
+	receives uint32
+	until    int64
+	flight   bool
+	gone     bool
+}
+
+// noisy gives the groups with more than a tenth of the messages in flight, and at
+// least 30 of them.
+func (q *fairModel) noisy() map[string]bool {
+	all, own := 0, make(map[string]int)
+	for _, m := range q.msgs {
+		if m.flight {
+			all++
+			own[m.group]++
+		}
+	}
+	noisy := make(map[string]bool)
+	for group, n := range own {
+		if group != "" && n >= 30 && n*10 > all {
+			noisy[group], q.noise = true, true
+		}
+	}
+	return noisy
+}
+
+// next checks one delivery; answered are those before it in the answer.
+func (q *fairModel) next(t *rapid.T, offset int64, answered map[int64]bool) {
+	got := q.msgs[offset]
+	if got.gone || got.flight || answered[offset] {
+		t.Fatalf("message %d is not there", offset)
+	}
+	noisy := q.noisy()
+	for o, m := range q.msgs {
+		if m.gone || m.flight || answered[int64(o)] {
+			continue
+		}
+		if noisy[got.group] && !noisy[m.group] {
+			t.Fatalf("message %d of the noisy %q is served before %d of %q", offset, got.group, o, m.group)
+		}
+		if !q.noise && got.receives == 0 && m.receives == 0 && int64(o) < offset {
+			t.Fatalf("message %d is served before %d", offset, o)
+		}
+	}
+}
+
+func (q *fairModel) visible() (n int) {
+	for _, m := range q.msgs {
+		if !m.gone && !m.flight {
+			n++
+		}
+	}
+	return n
+}
+
+// TestFair compares fair queues with the rule.
+func TestFair(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, q, now := lease.New(lease.Config{}), &fairModel{}, int64(1000)
+		advance := func(ms int64) {
+			now += ms
+			for _, x := range q.msgs {
+				x.flight = x.flight && x.until > now
+			}
+			m.Step(now, lease.Input{Kind: lease.Tick})
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"load": func(t *rapid.T) {
+				group := rapid.SampledFrom([]string{"", "", "a", "a", "b", "c"}).Draw(t, "group")
+				for range rapid.IntRange(1, 120).Draw(t, "count") {
+					m.Step(now, lease.Input{Kind: lease.Load, Message: lease.Message{
+						Offset: m.Cursor(), WriteTime: now, Group: hash(group), Delay: -1,
+					}})
+					q.msgs = append(q.msgs, &fairMessage{group: group})
+				}
+			},
+			"receive": func(t *rapid.T) {
+				limit := min(rapid.IntRange(1, 120).Draw(t, "max"), q.visible())
+				in := lease.Input{Kind: lease.Receive, Max: max(1, limit)}
+				in.Visibility = rapid.SampledFrom([]int64{0, 50, 500, 500}).Draw(t, "visibility")
+				got := m.Step(now, in)[0].Deliveries
+				if len(got) != limit {
+					t.Fatalf("%d messages, want %d", len(got), limit)
+				}
+				answered := make(map[int64]bool)
+				for _, d := range got {
+					q.next(t, d.Offset, answered)
+					answered[d.Offset] = true
+					x := q.msgs[d.Offset]
+					x.receives++
+					x.until, x.flight = now+in.Visibility, in.Visibility > 0
+				}
+			},
+			"delete": func(t *rapid.T) {
+				share := rapid.IntRange(1, 4).Draw(t, "share")
+				for o, x := range q.msgs {
+					if !x.gone && x.receives > 0 && o%share == 0 {
+						m.Step(now, lease.Input{Kind: lease.Delete, Offset: int64(o), Attempt: x.receives})
+						x.gone, x.flight = true, false
+					}
+				}
+			},
+			"give back": func(t *rapid.T) {
+				share := rapid.IntRange(1, 4).Draw(t, "share")
+				for o, x := range q.msgs {
+					if x.flight && o%share == 0 {
+						m.Step(now, lease.Input{Kind: lease.Visibility, Offset: int64(o), Attempt: x.receives})
+						x.flight = false
+					}
+				}
+			},
+			"purge": func(t *rapid.T) {
+				upto := rapid.IntRange(0, len(q.msgs)).Draw(t, "upto")
+				if rapid.IntRange(0, 4).Draw(t, "really") > 0 {
+					return
+				}
+				m.Step(now, lease.Input{Kind: lease.Purge, Upto: int64(upto)})
+				for _, x := range q.msgs[:upto] {
+					x.gone, x.flight = true, false
+				}
+			},
+			"wait": func(t *rapid.T) { advance(rapid.Int64Range(1, 300).Draw(t, "ms")) },
+			"": func(t *rapid.T) {
+				q.noisy()
+				if err := m.Check(); err != nil {
+					t.Fatal(err)
+				}
+				if got := m.Counts().Visible; got != q.visible() {
+					t.Fatalf("%d visible, want %d", got, q.visible())
+				}
+				if m.Ready() != (q.visible() > 0) {
+					t.Fatalf("ready %v with %d visible", m.Ready(), q.visible())
+				}
+			},
+		})
+	})
+}
+
+// TestSearchAhead: a queue reads on behind the messages of a noisy tenant, in
+// search of others, but not without end.
+func TestSearchAhead(t *testing.T) {
+	m := lease.New(lease.Config{})
+	load := func(n int) {
+		for range n {
+			m.Step(0, lease.Input{Kind: lease.Load, Message: lease.Message{Offset: m.Cursor(), Delay: -1, Group: number(1)}})
+		}
+	}
+	load(1030)
+	if got := m.Want(); got != 0 {
+		t.Errorf("calm: wants %d", got)
+	}
+	m.Step(0, lease.Input{Kind: lease.Receive, Max: 31, Visibility: 1000})
+	if got := m.Want(); got != 1000 {
+		t.Errorf("noisy, with all the others parked: wants %d, want 1000", got)
+	}
+	for m.Want() > 0 && m.Cursor() < 20_000 {
+		load(1)
+	}
+	if got := m.Counts().Visible; got != 10_000 {
+		t.Errorf("%d messages of the noisy tenant were loaded ahead", got)
+	}
+	m.Step(0, lease.Input{Kind: lease.Receive, Max: 1, Visibility: 1000})
+	if got := m.Want(); got != 1000 {
+		t.Errorf("wants %d after a hand-out, want 1000", got)
+	}
+}
+
+// TestNoisyShare: a tenth of the messages in flight is not yet too much.
+func TestNoisyShare(t *testing.T) {
+	for others, noisy := range map[int]bool{269: true, 270: false} {
+		m := lease.New(lease.Config{})
+		load := func(n int, group lease.Hash) {
+			for range n {
+				m.Step(0, lease.Input{Kind: lease.Load, Message: lease.Message{Offset: m.Cursor(), Delay: -1, Group: group}})
+			}
+		}
+		load(others, lease.Hash{})
+		load(31, number(1))
+		load(1, lease.Hash{})
+		m.Step(0, lease.Input{Kind: lease.Receive, Max: others + 30, Visibility: 1000})
+		want := int64(others + 30)
+		if noisy {
+			want++
+		}
+		got := m.Step(0, lease.Input{Kind: lease.Receive, Max: 1, Visibility: 1000})[0].Deliveries
+		if len(got) != 1 || got[0].Offset != want {
+			t.Errorf("30 in flight besides %d: %+v, want %d", others, got, want)
+		}
+	}
+}
