@@ -105,11 +105,21 @@ func (s *stack) restart() {
 // crash goes on with what the disk holds when the power fails now: a new server
 // and a new consumer.
 func (s *stack) crash() {
+	s.goOn(s.powerFailure(vfs.CrashCloneCfg{}))
+}
+
+// powerFailure is what the disk holds when the power fails now. The stack itself
+// works on.
+func (s *stack) powerFailure(cfg vfs.CrashCloneCfg) *vfs.MemFS {
 	mem, ok := s.fs.(*vfs.MemFS)
 	if !ok {
 		s.t.Fatal("the file system cannot crash")
 	}
-	after := mem.CrashClone(vfs.CrashCloneCfg{})
+	return mem.CrashClone(cfg)
+}
+
+// goOn replaces the stack by one on another disk.
+func (s *stack) goOn(after *vfs.MemFS) {
 	s.close()
 	next := open(s.t, after)
 	next.options.BodyCacheBytes = s.options.BodyCacheBytes
