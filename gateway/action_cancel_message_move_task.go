@@ -17,7 +17,7 @@ func (s *Server) cancelMessageMoveTask(ctx context.Context, c *call, r *api.Canc
 	if err != nil {
 		return nil, err
 	}
-	source, err := s.taskQueue(ctx, handle.SourceARN, api.ErrTaskSourceGone)
+	source, err := s.taskQueue(ctx, c, handle.SourceARN, api.ErrTaskSourceGone)
 	if err != nil {
 		return nil, err
 	}

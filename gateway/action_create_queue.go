@@ -19,14 +19,8 @@ func (s *Server) createQueue(ctx context.Context, c *call, r *api.CreateQueueReq
 		return nil, err
 	}
 	fifo := api.FIFOAsked(r.Attributes)
-	if err := api.CheckNewName(r.QueueName, fifo); err != nil {
-		return nil, err
-	}
-	stored, err := api.CheckQueueAttributes(r.Attributes, nil, fifo)
+	stored, err := checkNew(r, fifo)
 	if err != nil {
-		return nil, err
-	}
-	if err := api.CheckTags(r.Tags, nil); err != nil {
 		return nil, err
 	}
 	if err := s.checkRedrive(ctx, r.QueueName, fifo, stored[api.AttrRedrivePolicy]); err != nil {
@@ -57,6 +51,19 @@ func (s *Server) createQueue(ctx context.Context, c *call, r *api.CreateQueueReq
 		}
 	}
 	return &api.QueueURLResult{QueueURL: s.queueURL(c.request, q.Name)}, nil
+}
+
+// checkNew checks all of a queue to create but the target of its RedrivePolicy,
+// and returns its attributes in canonical text.
+func checkNew(r *api.CreateQueueRequest, fifo bool) (map[string]string, error) {
+	if err := api.CheckNewName(r.QueueName, fifo); err != nil {
+		return nil, err
+	}
+	stored, err := api.CheckQueueAttributes(r.Attributes, nil, fifo)
+	if err != nil {
+		return nil, err
+	}
+	return stored, api.CheckTags(r.Tags, nil)
 }
 
 // storable leaves out what a new queue has no need to store: removals, and the

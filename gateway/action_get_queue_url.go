@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"errors"
 
 	"sqsgate/gateway/api"
+	"sqsgate/gateway/catalog"
 )
 
 // getQueueURL serves GetQueueUrl. Divergence: QueueOwnerAWSAccountId is ignored.
@@ -15,6 +17,9 @@ func (s *Server) getQueueURL(ctx context.Context, c *call, r *api.GetQueueURLReq
 		return nil, err
 	}
 	q, err := s.queues.get(ctx, r.QueueName)
+	if s.opts.AutoCreateQueues && errors.Is(err, catalog.ErrNotFound) {
+		q, err = s.autoCreate(ctx, c, r.QueueName)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func (s *Server) listMessageMoveTasks(ctx context.Context, c *call, r *api.ListM
 	if err != nil {
 		return nil, err
 	}
-	source, err := s.taskQueue(ctx, r.SourceARN, api.ErrTaskSourceGone)
+	source, err := s.taskQueue(ctx, c, r.SourceARN, api.ErrTaskSourceGone)
 	if err != nil {
 		return nil, err
 	}

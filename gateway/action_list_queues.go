@@ -14,8 +14,8 @@ import (
 //
 // At most 1000 names, and a NextToken only when MaxResults was given, as AWS
 // does it. The token holds the last name: pages stay right while queues come
-// and go. With authentication only queues the caller may use. A catalogue that has been read and is being reconnected answers what it
-// knows.
+// and go. With authentication only queues the caller may use. A catalogue that
+// has been read and is being reconnected answers what it knows.
 func (s *Server) listQueues(ctx context.Context, c *call, r *api.ListQueuesRequest) (*api.ListQueuesResult, error) {
 	most, err := api.CheckList(r.MaxResults)
 	if err != nil {

@@ -24,7 +24,7 @@ const giveBackTimeout = 5 * time.Second
 // gone are given back at once.
 func (s *Server) receiveMessage(ctx context.Context, c *call, r *api.ReceiveMessageRequest) (*api.ReceiveMessageResult, error) {
 	look, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout)
-	q, err := s.queue(look, c, r.QueueURL)
+	q, err := s.usedQueue(look, c, r.QueueURL)
 	cancel()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const maxTrace = 1024
 // InvalidParameterValue, InvalidMessageContents, RequestThrottled (FIFO),
 // ServiceUnavailable; the last leaves open whether the message was stored.
 func (s *Server) sendMessage(ctx context.Context, c *call, r *api.SendMessageRequest) (*api.SendResult, error) {
-	q, err := s.queue(ctx, c, r.QueueURL)
+	q, err := s.usedQueue(ctx, c, r.QueueURL)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // because the server cannot serve, the request fails with ServiceUnavailable, so
 // that clients repeat it.
 func (s *Server) sendMessageBatch(ctx context.Context, c *call, r *api.SendMessageBatchRequest) (*api.SendMessageBatchResult, error) {
-	q, err := s.queue(ctx, c, r.QueueURL)
+	q, err := s.usedQueue(ctx, c, r.QueueURL)
 	if err != nil {
 		return nil, err
 	}

@@ -17,23 +17,27 @@ func (s *Server) setQueueAttributes(ctx context.Context, c *call, r *api.SetQueu
 	if len(r.Attributes) == 0 {
 		return nil, api.Missing("Attribute.Name")
 	}
-	set, err := api.CheckQueueAttributes(r.Attributes, q.Attributes, q.FIFO)
+	return &api.Nothing{}, s.setAttributes(ctx, q, r.Attributes)
+}
+
+func (s *Server) setAttributes(ctx context.Context, q *queue, attributes map[string]string) error {
+	set, err := api.CheckQueueAttributes(attributes, q.Attributes, q.FIFO)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.checkRedrive(ctx, q.Name, q.FIFO, set[api.AttrRedrivePolicy]); err != nil {
-		return nil, err
+		return err
 	}
 	delete(set, api.AttrFifoQueue)
 	if len(set) == 0 {
-		return &api.Nothing{}, nil
+		return nil
 	}
 	if _, err := s.opts.Catalog.SetAttributes(ctx, q.Name, set); err != nil {
-		return nil, err
+		return err
 	}
 	// The shared consumer learns of it now, not with its next request.
 	if q, err = s.queues.get(ctx, q.Name); err == nil {
 		s.opts.Consumer.Queue(q.spec)
 	}
-	return &api.Nothing{}, nil
+	return nil
 }

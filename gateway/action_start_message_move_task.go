@@ -19,7 +19,7 @@ func (s *Server) startMessageMoveTask(ctx context.Context, c *call, r *api.Start
 	if err := api.CheckStartMoveTask(r); err != nil {
 		return nil, err
 	}
-	source, err := s.taskQueue(ctx, r.SourceARN, api.ErrTaskSourceGone)
+	source, err := s.taskQueue(ctx, c, r.SourceARN, api.ErrTaskSourceGone)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Server) startMessageMoveTask(ctx context.Context, c *call, r *api.Start
 	}
 	task := catalog.Task{ID: newRequestID(), Source: source.Name, Rate: int(r.Rate.Value)}
 	if r.DestinationARN != "" {
-		destination, err := s.taskQueue(ctx, r.DestinationARN, api.ErrTaskDestinationGone)
+		destination, err := s.taskQueue(ctx, c, r.DestinationARN, api.ErrTaskDestinationGone)
 		switch {
 		case err != nil:
 			return nil, err
@@ -59,10 +59,13 @@ func (s *Server) startMessageMoveTask(ctx context.Context, c *call, r *api.Start
 }
 
 // taskQueue returns the queue of an ARN, or the error gone.
-func (s *Server) taskQueue(ctx context.Context, arn string, gone error) (*queue, error) {
+func (s *Server) taskQueue(ctx context.Context, c *call, arn string, gone error) (*queue, error) {
 	name := s.opts.nameOfARN(arn)
 	if name == "" {
 		return nil, gone
+	}
+	if err := s.mayUse(c, name); err != nil {
+		return nil, err
 	}
 	q, err := s.queues.get(ctx, name)
 	if errors.Is(err, catalog.ErrNotFound) || errors.Is(err, catalog.ErrInvalidName) {

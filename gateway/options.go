@@ -58,6 +58,9 @@ type Options struct {
 	// itself.
 	PurgeCooldown  time.Duration
 	DeleteCooldown time.Duration
+	// AutoCreateQueues makes the queue that SendMessage, its batch, ReceiveMessage
+	// or GetQueueUrl name when it is not there, and its name can be a queue's.
+	AutoCreateQueues bool
 	// MaxInFlight bounds the requests at work, waiting long polls included;
 	// default 20,000. More are answered with ServiceUnavailable.
 	MaxInFlight int

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"sync"
@@ -130,6 +131,36 @@ func (s *queues) topicOf(name string) (topic, consumer string) {
 		path += s.opts.QueueRoot + "/"
 	}
 	return path + topic, consumer
+}
+
+// usedQueue is queue for the actions that make a queue which is not there, where
+// AutoCreateQueues is on.
+func (s *Server) usedQueue(ctx context.Context, c *call, queueURL string) (*queue, error) {
+	q, err := s.queue(ctx, c, queueURL)
+	if err == nil || !s.opts.AutoCreateQueues || !errors.Is(err, catalog.ErrNotFound) {
+		return q, err
+	}
+	name, err := s.nameOf(c.request, queueURL)
+	if err != nil {
+		return nil, err
+	}
+	return s.autoCreate(ctx, c, name)
+}
+
+// autoCreate makes a queue with the attributes of a new one; what cannot be the
+// name of a queue to create does not exist.
+func (s *Server) autoCreate(ctx context.Context, c *call, name string) (*queue, error) {
+	r := api.CreateQueueRequest{QueueName: name}
+	if api.IsFIFOName(name) {
+		r.Attributes = map[string]string{api.AttrFifoQueue: "true"}
+	}
+	if _, err := checkNew(&r, api.IsFIFOName(name)); err != nil {
+		return nil, catalog.ErrNotFound
+	}
+	if _, err := s.createQueue(ctx, c, &r); err != nil {
+		return nil, err
+	}
+	return s.queues.get(ctx, name)
 }
 
 // queue returns the queue a request is for.

@@ -33,6 +33,7 @@ type stack struct {
 	url     string
 	client  *http.Client
 	pool    *partition.Pool
+	edge    *gateway.Server
 	control *topicd.Control
 }
 
@@ -59,7 +60,7 @@ func newStack(t testing.TB, change func(*gateway.Options)) *stack {
 	done := make(chan error, 1)
 	go func() { done <- queues.Run(running) }()
 	web := httptest.NewServer(edge.Handler())
-	s := &stack{t: t, handler: edge.Handler(), url: web.URL, client: web.Client(), pool: pool, control: control}
+	s := &stack{t: t, handler: edge.Handler(), url: web.URL, client: web.Client(), pool: pool, edge: edge, control: control}
 	t.Cleanup(func() {
 		web.Close()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
