@@ -72,7 +72,9 @@ type FIFO struct {
 
 // Auth says who may call.
 type Auth struct {
-	Mode string `name:"mode" default:"none" help:"Check of the callers' signatures: none. sigv4 is not in this version."`
+	Mode         string `name:"mode" default:"none" help:"Check of the callers' signatures: none, or sigv4 with the keys of auth.keys."`
+	StrictRegion bool   `name:"strict-region" help:"Refuse requests that are signed for another region than --region."`
+	Keys         Keys   `name:"keys" yaml:"only" hidden:"" help:"Access keys of the callers; see below."`
 }
 
 // Embedded says whether the topics live in this process.

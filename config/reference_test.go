@@ -63,9 +63,25 @@ Durations are written like 200ms, 10s or 24h.
 			}
 			return "`" + text + "`"
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s |\n", s.name, cell(s.path), cell(s.fallback), strings.ReplaceAll(s.help, "|", `\|`))
+		flag := "--" + s.name
+		if s.fileOnly {
+			flag = ""
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(flag), cell(s.path), cell(s.fallback), strings.ReplaceAll(s.help, "|", `\|`))
 	}
 	b.WriteString(`
+## Access keys
+
+` + "`auth.keys`" + ` can stand in the file alone. Each key has:
+
+| key | meaning |
+|---|---|
+| ` + "`access_key_id`" + ` | the id that callers name: 1 to 128 visible characters without , / = |
+| ` + "`secret`, `secret_file`, `secret_env`" + ` | the secret, or the file or the environment variable that holds it: one of the three |
+| ` + "`principal`" + ` | who holds the key; messages sent with it have it as SenderId. Default: the id |
+| ` + "`queues`" + ` | beginnings of the queue names the key is good for. Default: all |
+| ` + "`actions`" + ` | names of the actions the key is good for. The action of one message covers its batch. Default: all |
+
 ## Example
 
 ` + "```yaml" + `
@@ -79,6 +95,14 @@ fifo:
   messages_per_second_per_partition: 1000
 codecs:
   10010: brotli
+auth:
+  mode: sigv4
+  keys:
+    - access_key_id: AKIAORDERS
+      secret_env: ORDERS_SECRET
+      principal: orders
+      queues: [orders-]
+      actions: [SendMessage, GetQueueUrl]
 ` + "```" + `
 `)
 	return b.Bytes()
@@ -92,6 +116,7 @@ func TestReferenceExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("ORDERS_SECRET", "hush")
 	if _, err := c.Resolved(); err != nil {
 		t.Error(err)
 	}

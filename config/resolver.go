@@ -26,7 +26,7 @@ type Resolver struct {
 }
 
 type fileValue struct {
-	value any // string, or map[string]any
+	value any // string, map[string]any, or *yaml.Node
 	line  int
 }
 
@@ -155,6 +155,10 @@ func collect(node *yaml.Node, prefix string, byPath map[string]setting, groups m
 		}
 		if earlier, twice := values[s.name]; twice {
 			return fmt.Errorf("line %d: key %q stands in line %d already", key.Line, path, earlier.line)
+		}
+		if s.fileOnly {
+			values[s.name] = fileValue{value: value, line: key.Line}
+			continue
 		}
 		v, err := plain(value, s.value.Kind() == reflect.Map)
 		if err != nil {

@@ -10,6 +10,7 @@ type setting struct {
 	part     string // struct of Config it belongs to: Process, Topicd, Gateway
 	name     string // of the flag, without dashes
 	path     string // in YAML, dots between levels; "" when it cannot stand there
+	fileOnly bool   // can stand in YAML alone
 	help     string
 	fallback string // default; "" when it is empty or depends on others
 	enum     string
@@ -45,6 +46,7 @@ func appendSettings(all []setting, part, flagPrefix, pathPrefix string, group re
 			path:     pathPrefix + strings.ReplaceAll(tag.Get("name"), "-", "_"),
 			fallback: tag.Get("default"),
 			enum:     tag.Get("enum"),
+			fileOnly: tag.Get("yaml") == "only",
 			value:    group.Field(i),
 		}
 		s.help = strings.ReplaceAll(tag.Get("help"), "${enum}", strings.ReplaceAll(s.enum, ",", ", "))

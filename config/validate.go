@@ -17,16 +17,20 @@ import (
 
 // Error is a setting that cannot work. The process ends with exit status 2.
 type Error struct {
-	Key   string // name of the flag, without dashes in front
+	Key   string // name of the flag, without dashes in front; of what only the file has, its path
 	Value string // "" for secrets and when there is none
 	Err   error
 }
 
 func (e *Error) Error() string {
-	if e.Value == "" {
-		return fmt.Sprintf("--%s: %v", e.Key, e.Err)
+	name := e.Key
+	if !strings.Contains(name, ".") {
+		name = "--" + name
 	}
-	return fmt.Sprintf("--%s %q: %v", e.Key, e.Value, e.Err)
+	if e.Value == "" {
+		return fmt.Sprintf("%s: %v", name, e.Err)
+	}
+	return fmt.Sprintf("%s %q: %v", name, e.Value, e.Err)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -46,8 +50,8 @@ const (
 const envelopeCodec = 10077
 
 // Resolved returns the configuration of `serve` with every open default filled
-// in and the password file read, or an *Error.
-func (c Config) Resolved() (Config, error) {
+// in and the files and variables that hold secrets read, or an *Error.
+func (c Config) Resolved() (_ Config, err error) {
 	if err := c.Gateway.validate(); err != nil {
 		return c, err
 	}
@@ -80,6 +84,9 @@ func (c Config) Resolved() (Config, error) {
 		if c.YDBPassword == "" {
 			return c, invalid("ydb-password-file", c.YDBPasswordFile, "the file is empty")
 		}
+	}
+	if c.Auth, err = c.Auth.resolved(); err != nil {
+		return c, err
 	}
 	return c, c.Topicd.validate()
 }
@@ -172,19 +179,12 @@ func (g Gateway) validate() error {
 	if !matches(`^[A-Za-z0-9._-]{1,128}$`, g.Consumer) {
 		return invalid("consumer", g.Consumer, "want letters, digits and ._-")
 	}
-	for _, check := range []func() error{g.credentials, g.amounts, g.codecNames} {
+	for _, check := range []func() error{g.credentials, g.amounts, g.codecNames, g.Auth.validate} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
-	switch g.Auth.Mode {
-	case "none":
-		return nil
-	case "sigv4":
-		return invalid("auth-mode", g.Auth.Mode, "signatures are not checked in this version; the only mode is none")
-	default:
-		return invalid("auth-mode", g.Auth.Mode, "the only mode is none")
-	}
+	return nil
 }
 
 // credentials checks what belongs to --ydb.

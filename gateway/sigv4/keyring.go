@@ -83,13 +83,12 @@ type Identity struct {
 	key         *Key
 }
 
-// AllowsAction tells whether the holder may call an action on some queue.
+// AllowsAction tells whether the holder may call an action, if only on some queues.
 func (i Identity) AllowsAction(action string) bool {
 	return i.key != nil && (len(i.key.Actions) == 0 || slices.Contains(i.key.Actions, single(action)))
 }
 
-// Allows tells whether the holder may call an action on a queue. For an action on
-// all queues whose names begin with something, queueName is that beginning.
+// Allows tells whether the holder may call an action on a queue.
 func (i Identity) Allows(action, queueName string) bool {
 	if !i.AllowsAction(action) {
 		return false

@@ -192,10 +192,15 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("shared consumers: %w", err)
 	}
+	auth, err := p.verifier()
+	if err != nil {
+		return err
+	}
 	edge, err := gateway.New(gateway.Options{
 		Catalog:         p.catalog,
 		Consumer:        p.consumer,
 		Pool:            p.pool,
+		Auth:            auth,
 		Encodings:       encodings,
 		Database:        p.conn.Database(),
 		QueueRoot:       p.cfg.QueueRoot,
