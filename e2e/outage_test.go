@@ -107,7 +107,9 @@ func TestOutage(t *testing.T) {
 	}
 
 	d.StartTopicd()
+	began := time.Now()
 	d.awaitReady(t)
+	t.Logf("ready %v after the topic server", time.Since(began))
 	// The sends that failed may be there; a retry of the FIFO one adds nothing.
 	ordered.Send("2", inGroup("g", "2"))
 	if got := bodies(ordered.Receive(10, 10)); strings.Join(got, " ") != "1 2" {
