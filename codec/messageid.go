@@ -2,10 +2,7 @@ package codec
 
 import (
 	"crypto/md5"
-	"encoding/hex"
-	"fmt"
 	"strconv"
-	"strings"
 )
 
 // depthShift leaves 48 bits for the offset in a sequence number. A partition
@@ -29,19 +26,29 @@ func MessageID(database, topicPath string, partition, offset int64) string {
 
 	sum[6] = sum[6]&0x5f | 0x50
 	sum[8] = sum[8]&0xbf | 0x80
+	const digits = "0123456789ABCDEF"
 	var id [36]byte
-	hex.Encode(id[0:], sum[0:4])
-	hex.Encode(id[9:], sum[4:6])
-	hex.Encode(id[14:], sum[6:8])
-	hex.Encode(id[19:], sum[8:10])
-	hex.Encode(id[24:], sum[10:16])
-	id[8], id[13], id[18], id[23] = '-', '-', '-', '-'
-	return strings.ToUpper(string(id[:]))
+	at := 0
+	for i, c := range sum {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			id[at] = '-'
+			at++
+		}
+		id[at], id[at+1] = digits[c>>4], digits[c&15]
+		at += 2
+	}
+	return string(id[:])
 }
 
 // SequenceNumber returns the SequenceNumber of the message at offset of a
 // partition that is depth splits away from a first one: 20 decimal digits that
 // grow within a message group, over splits too.
 func SequenceNumber(depth int, offset int64) string {
-	return fmt.Sprintf("%020d", int64(depth)<<depthShift+offset)
+	var b [20]byte
+	n := int64(depth)<<depthShift + offset
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return string(b[:])
 }
