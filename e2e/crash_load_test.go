@@ -60,6 +60,11 @@ func (l *load) end() {
 // deduplication window must keep it without repeats.
 func (l *load) send(ctx context.Context, group string) {
 	for n := 0; ctx.Err() == nil; n++ {
+		if !l.history.fifo && n%5 == 0 {
+			l.sendBatch(ctx, group, n)
+			n += batchSize - 1
+			continue
+		}
 		body := groupBody(group, n)
 		in := &sqs.SendMessageInput{QueueUrl: l.queue.URL, MessageBody: &body}
 		if l.history.fifo {
@@ -80,6 +85,36 @@ func (l *load) send(ctx context.Context, group string) {
 			}
 		}
 		rest(ctx, time.Duration(rand.IntN(6))*time.Millisecond)
+	}
+}
+
+const batchSize = 3
+
+// sendBatch sends the messages from n on in one request. Each entry has an
+// outcome of its own.
+func (l *load) sendBatch(ctx context.Context, group string, n int) {
+	in := &sqs.SendMessageBatchInput{QueueUrl: l.queue.URL}
+	ends := map[string]func(*sqs.SendMessageOutput, error){}
+	for i := n; i < n+batchSize; i++ {
+		body := groupBody(group, i)
+		id := strconv.Itoa(i)
+		ends[id] = l.history.beginSend(body, group)
+		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{Id: &id, MessageBody: &body})
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	out, err := l.queue.SendMessageBatch(call, in)
+	cancel()
+	if err != nil {
+		for _, end := range ends {
+			end(nil, err)
+		}
+		return
+	}
+	for _, s := range out.Successful {
+		ends[aws.ToString(s.Id)](&sqs.SendMessageOutput{MessageId: s.MessageId}, nil)
+	}
+	for _, f := range out.Failed {
+		ends[aws.ToString(f.Id)](nil, errors.New(aws.ToString(f.Code)))
 	}
 }
 
@@ -104,6 +139,10 @@ var errPending = errors.New("not answered yet")
 func (l *load) receive(ctx context.Context, t *testing.T, client string) {
 	for ctx.Err() == nil {
 		messages, began := l.receiveOnce(ctx, t, client)
+		if len(messages) > 3 && rand.IntN(2) == 0 {
+			l.deleteBatch(ctx, client, messages, began)
+			continue
+		}
 		for _, m := range messages {
 			l.settle(ctx, client, m, began)
 		}
@@ -162,6 +201,32 @@ func (l *load) delete(ctx context.Context, client string, m types.Message, began
 			return
 		}
 		rest(ctx, 20*time.Millisecond)
+	}
+}
+
+// deleteBatch deletes the messages in one request, without trying again.
+func (l *load) deleteBatch(ctx context.Context, client string, messages []types.Message, began time.Time) {
+	in := &sqs.DeleteMessageBatchInput{QueueUrl: l.queue.URL}
+	ends := map[string]func(error){}
+	for i, m := range messages {
+		id := strconv.Itoa(i)
+		ends[id] = l.history.begin(aws.ToString(m.Body), event{kind: deleted, began: time.Now(), client: client})
+		in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: &id, ReceiptHandle: m.ReceiptHandle})
+	}
+	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), began.Add(leaseTime-100*time.Millisecond))
+	defer cancel()
+	out, err := l.queue.DeleteMessageBatch(call, in)
+	if err != nil {
+		for _, end := range ends {
+			end(err)
+		}
+		return
+	}
+	for _, s := range out.Successful {
+		ends[aws.ToString(s.Id)](nil)
+	}
+	for _, f := range out.Failed {
+		ends[aws.ToString(f.Id)](errors.New(aws.ToString(f.Code)))
 	}
 }
 
