@@ -82,6 +82,13 @@ Durations are written like 200ms, 10s or 24h.
 | ` + "`queues`" + ` | beginnings of the queue names the key is good for. Default: all |
 | ` + "`actions`" + ` | names of the actions the key is good for. The action of one message covers its batch. Default: all |
 
+## Queues
+
+` + "`queues`" + ` can stand in the file alone. Each queue has a ` + "`name`" + `, ` + "`attributes`" + ` as those of CreateQueue, and
+` + "`tags`" + `. A policy can be written as a mapping. A queue that is not there is made; one that is gets the attributes
+and tags that stand here and keeps its others, and its messages. FifoQueue need not be named. A queue that cannot be
+had so ends the process with a message that names it, and exit status 2.
+
 ## Example
 
 ` + "```yaml" + `
@@ -95,6 +102,16 @@ fifo:
   messages_per_second_per_partition: 1000
 codecs:
   10010: brotli
+queues:
+  - name: orders
+    attributes:
+      VisibilityTimeout: 60
+      RedrivePolicy:
+        deadLetterTargetArn: arn:aws:sqs:us-east-1:000000000000:orders-dead
+        maxReceiveCount: 5
+    tags: {team: shop}
+  - name: orders-dead
+    attributes: {MessageRetentionPeriod: 1209600}
 auth:
   mode: sigv4
   keys:

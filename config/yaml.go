@@ -47,6 +47,8 @@ func valueNode(v reflect.Value) *yaml.Node {
 		return scalar(strconv.Itoa(value))
 	case bool:
 		return scalar(strconv.FormatBool(value))
+	case Queues:
+		return value.yaml()
 	case Keys:
 		return value.yaml()
 	case map[int32]string:

@@ -55,6 +55,11 @@ type gatewayProcess struct {
 	sqsServer         *http.Server
 	adminServer       *http.Server
 
+	edge     *gateway.Server
+	declared []gateway.Declaration
+
+	stopDeclare context.CancelFunc // nil unless it goes on behind the start
+	declareDone chan struct{}
 	stopCatalog context.CancelFunc
 	catalogDone chan struct{}
 	failed      chan error // from the goroutines that serve
@@ -67,7 +72,7 @@ func RunServe(ctx context.Context, cfg config.Config, log *slog.Logger) (err err
 	if err != nil {
 		return err
 	}
-	p := &gatewayProcess{cfg: cfg, log: log, reg: prometheus.NewRegistry(), failed: make(chan error, 4)}
+	p := &gatewayProcess{cfg: cfg, log: log, reg: prometheus.NewRegistry(), failed: make(chan error, 5)}
 	defer func() {
 		ready.withdraw(log)
 		if stopErr := p.stop(); err == nil {
@@ -80,6 +85,9 @@ func RunServe(ctx context.Context, cfg config.Config, log *slog.Logger) (err err
 		}
 	}
 	p.awaitCatalog(ctx)
+	if err := p.declare(ctx); err != nil {
+		return err
+	}
 	if err := ready.announce(log, p.addresses()); err != nil {
 		return err
 	}
@@ -196,27 +204,32 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if p.declared, err = declarations(p.cfg.Queues); err != nil {
+		return err
+	}
 	edge, err := gateway.New(gateway.Options{
-		Catalog:         p.catalog,
-		Consumer:        p.consumer,
-		Pool:            p.pool,
-		Auth:            auth,
-		Encodings:       encodings,
-		Database:        p.conn.Database(),
-		QueueRoot:       p.cfg.QueueRoot,
-		DefaultConsumer: p.cfg.Consumer,
-		Region:          p.cfg.Region,
-		Account:         p.cfg.Account,
-		PublicURL:       p.cfg.PublicURL,
-		RequestTimeout:  p.cfg.RequestTimeout,
-		PurgeCooldown:   cooldown(p.cfg),
-		DeleteCooldown:  cooldown(p.cfg),
-		Logger:          p.log,
-		Registerer:      p.reg,
+		Catalog:          p.catalog,
+		Consumer:         p.consumer,
+		Pool:             p.pool,
+		Auth:             auth,
+		Encodings:        encodings,
+		Database:         p.conn.Database(),
+		QueueRoot:        p.cfg.QueueRoot,
+		DefaultConsumer:  p.cfg.Consumer,
+		Region:           p.cfg.Region,
+		Account:          p.cfg.Account,
+		PublicURL:        p.cfg.PublicURL,
+		RequestTimeout:   p.cfg.RequestTimeout,
+		PurgeCooldown:    cooldown(p.cfg),
+		DeleteCooldown:   cooldown(p.cfg),
+		AutoCreateQueues: p.cfg.AutoCreateQueues,
+		Logger:           p.log,
+		Registerer:       p.reg,
 	})
 	if err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
+	p.edge = edge
 	p.sqsServer = p.httpServer(edge.Handler())
 	adminHandler, err := admin.New(admin.Options{
 		Gatherer: p.reg,
@@ -316,6 +329,10 @@ func (p *gatewayProcess) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*stopWait)
 	defer cancel()
 	var errs []error
+	if p.stopDeclare != nil {
+		p.stopDeclare()
+		<-p.declareDone
+	}
 	if p.consumer != nil {
 		p.consumer.EndWaits()
 	}
