@@ -10,13 +10,19 @@ import (
 
 const benchNow = 1_700_000_000_000
 
-// layouts are the queues that are measured: standard, and FIFO with few, many
-// and very many groups.
+// layouts are the queues that are measured: standard without groups, with 1000
+// tenants, and with one that is always noisy; FIFO with many and very many groups.
 var layouts = []struct {
 	name   string
 	fifo   bool
 	groups int
-}{{"standard", false, 0}, {"fifo-100", true, 100}, {"fifo-100k", true, 100_000}}
+}{
+	{"standard", false, 0},
+	{"fair-1k", false, 1000},
+	{"noisy", false, 1},
+	{"fifo-100", true, 100},
+	{"fifo-100k", true, 100_000},
+}
 
 const window, flight = 1_000_000, 120_000
 
@@ -75,7 +81,7 @@ func BenchmarkAdd(b *testing.B) {
 func BenchmarkLife(b *testing.B) {
 	for _, l := range layouts {
 		for _, op := range []string{"receive", "delete", "load", "all"} {
-			if l.groups == 100 && op != "all" {
+			if l.groups > 0 && l.groups < 100_000 && op != "all" {
 				continue
 			}
 			b.Run(fmt.Sprintf("%s/%s", l.name, op), func(b *testing.B) { life(b, l.fifo, l.groups, op) })
@@ -140,6 +146,37 @@ func life(b *testing.B, fifo bool, groups int, op string) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10, "ns/msg")
+}
+
+// BenchmarkAttempt receives ten messages with an attempt id, repeats it, and
+// deletes them.
+func BenchmarkAttempt(b *testing.B) {
+	m := loaded(true, 100_000)
+	var ops []lease.Op
+	out := make([]lease.Delivery, 0, 10)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		in := lease.Input{Kind: lease.Receive, Max: 10, Visibility: 30_000, AttemptID: number(n)}
+		n++
+		m.Step(benchNow, in)
+		out = append(out[:0], m.Step(benchNow, in)[0].Deliveries...)
+		for _, d := range out {
+			m.Step(benchNow, lease.Input{Kind: lease.Delete, Offset: d.Offset, Attempt: d.Receives})
+			m.Step(benchNow, loadInput(m.Cursor(), 100_000))
+		}
+		ops = m.TakeOps(ops[:0])
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10, "ns/msg")
+}
+
+// BenchmarkRelease holds all groups, and then all but one.
+func BenchmarkRelease(b *testing.B) {
+	m := loaded(true, 100_000)
+	for b.Loop() {
+		m.Step(benchNow, lease.Input{Kind: lease.Hold})
+		m.Step(benchNow, lease.Input{Kind: lease.Release, Groups: []lease.Hash{number(1)}})
+	}
 }
 
 func BenchmarkExpire(b *testing.B) {

@@ -20,28 +20,41 @@ type duplicates struct {
 // duplicateRun is the offsets [from, to), all written at the same ms.
 type duplicateRun struct{ from, to, at int64 }
 
-func (d *duplicates) add(from, to, at int64) {
+// add notes a run. False means that the oldest one had to make room for it.
+func (d *duplicates) add(from, to, at int64) bool {
 	if n := len(d.runs); n > d.head {
 		if last := &d.runs[n-1]; last.to == from && last.at == at {
 			last.to = to
-			return
+			return true
 		} else if last.to > from {
-			return // a journal tells nothing twice
+			return true // a journal tells nothing twice
 		}
 	}
+	full := len(d.runs)-d.head >= dedupCapacity
+	if full {
+		d.drop(1)
+	}
 	d.runs = append(d.runs, duplicateRun{from, to, at})
+	return !full
+}
+
+// drop forgets the n oldest runs.
+func (d *duplicates) drop(n int) {
+	d.head += n
+	if d.head > len(d.runs)/2 {
+		d.runs = slices.Delete(d.runs, 0, d.head)
+		d.head = 0
+	}
 }
 
 // expire drops what is a window older than the latest write time.
 func (d *duplicates) expire(writeTime, window int64) {
 	d.written = max(d.written, writeTime)
-	for d.head < len(d.runs) && d.runs[d.head].at+window <= d.written {
-		d.head++
+	n := d.head
+	for n < len(d.runs) && d.runs[n].at+window <= d.written {
+		n++
 	}
-	if d.head > len(d.runs)/2 {
-		d.runs = slices.Delete(d.runs, 0, d.head)
-		d.head = 0
-	}
+	d.drop(n - d.head)
 }
 
 func (d *duplicates) has(offset int64) bool {

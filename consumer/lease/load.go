@@ -18,7 +18,9 @@ func (m *Machine) load(msg Message) {
 	n := m.ahead.take(msg.Offset)
 	if m.duplicate(msg) {
 		m.emit(Op{Kind: OpDuplicate, Offset: msg.Offset, Count: 1, Time: writeTime(msg.WriteTime)})
-		m.dups.add(msg.Offset, msg.Offset+1, writeTime(msg.WriteTime))
+		if !m.dups.add(msg.Offset, msg.Offset+1, writeTime(msg.WriteTime)) {
+			m.unchecked++
+		}
 		m.skip(msg.Offset + 1)
 		return
 	}

@@ -30,7 +30,8 @@ type Counts struct {
 	Delayed  int
 	Moving   int
 	// Unchecked counts the messages that were loaded without deduplication,
-	// because the index was full; it never falls.
+	// because the index was full, and the duplicates that were forgotten before
+	// their time, because they were too many; it never falls.
 	Unchecked uint64
 }
 

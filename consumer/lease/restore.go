@@ -193,7 +193,7 @@ func (d *decoder) state(end, first int64) state {
 	}
 	d.check(s.count > 0 && s.offset <= maxOffset && s.count <= maxStates && s.class <= classMove)
 	d.check(s.class != classMove || s.count == 1)
-	d.check(s.class == classMove || s.receives > 0)
+	d.check(s.class != classLease || s.receives > 0)
 	d.check(s.first >= 0 && s.first <= maxTime && s.last >= 0 && s.last <= maxTime)
 	return s
 }

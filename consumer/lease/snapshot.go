@@ -168,7 +168,7 @@ func (m *Machine) states() []state {
 		if r.node == 0 {
 			return
 		}
-		if x := &m.nodes.nodes[r.node]; x.receives > 0 || r.status() == moving {
+		if x := &m.nodes.nodes[r.node]; x.receives > 0 || r.status() == moving || r.status() == held {
 			put(offset, r.status(), x)
 		}
 	})
