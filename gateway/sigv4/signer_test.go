@@ -40,7 +40,7 @@ func testVerifier(t testing.TB) *Verifier {
 	return v
 }
 
-func credentials(token string) aws.Credentials {
+func sdkCredentials(token string) aws.Credentials {
 	return aws.Credentials{AccessKeyID: testID, SecretAccessKey: testSecret, SessionToken: token}
 }
 
@@ -62,7 +62,7 @@ func signed(t interface{ Fatal(args ...any) }, method, target string, h http.Hea
 	r := httptest.NewRequest(method, target, bytes.NewReader(body))
 	maps.Copy(r.Header, h)
 	sum := sha256.Sum256(body)
-	err := awsv4.NewSigner().SignHTTP(r.Context(), credentials(h.Get("X-Amz-Security-Token")), r, hex.EncodeToString(sum[:]), "sqs", "eu-north-1", at)
+	err := awsv4.NewSigner().SignHTTP(r.Context(), sdkCredentials(h.Get("X-Amz-Security-Token")), r, hex.EncodeToString(sum[:]), "sqs", "eu-north-1", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func presigned(t interface{ Fatal(args ...any) }, method, target string, h http.
 	r := httptest.NewRequest(method, target, bytes.NewReader(body))
 	maps.Copy(r.Header, h)
 	sum := sha256.Sum256(body)
-	signedURL, signedHeaders, err := awsv4.NewSigner().PresignHTTP(r.Context(), credentials(""), r, hex.EncodeToString(sum[:]), "sqs", "eu-north-1", at)
+	signedURL, signedHeaders, err := awsv4.NewSigner().PresignHTTP(r.Context(), sdkCredentials(""), r, hex.EncodeToString(sum[:]), "sqs", "eu-north-1", at)
 	if err != nil {
 		t.Fatal(err)
 	}
