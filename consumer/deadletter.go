@@ -209,5 +209,5 @@ func (t *tenure) deadLetter(m *logread.Message, v move, s Settings) codec.Record
 // moveStarted notes a move that the machine began; it may start when what was
 // journaled with it is durable.
 func (t *tenure) moveStarted(e *lease.Effect) {
-	t.moves = append(t.moves, move{offset: e.Offset, sequence: e.Sequence, receives: e.Receives})
+	t.pending.moves = append(t.pending.moves, move{offset: e.Offset, sequence: e.Sequence, receives: e.Receives})
 }

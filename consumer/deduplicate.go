@@ -167,11 +167,11 @@ func (t *tenure) loadDeduplication(ctx context.Context) error {
 		return err
 	}
 	end, cursor := partitions[t.s.partition].end, t.machine.Cursor()
-	if end == 0 {
-		return nil
-	}
 	window := deduplicationWindow.Milliseconds()
 	since := t.now() - window
+	if err := t.loadAncestors(ctx, since); err != nil || end == 0 {
+		return err
+	}
 	if cursor < end {
 		first, ok, err := t.source.at(ctx, cursor)
 		if err != nil {

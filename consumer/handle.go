@@ -31,8 +31,13 @@ func (t *tenure) handle(now int64, e *event) error {
 	case eventFeedLost:
 		return e.err
 	case eventEnded:
-		t.s.ended.Store(true)
-		t.s.session.look()
+		t.end(now)
+	case eventChildAsks:
+		t.answerChild(e.child)
+	case eventHeld:
+		t.input(now, lease.Input{Kind: lease.Release, Groups: e.groups})
+	case eventFreed:
+		t.input(now, lease.Input{Kind: lease.Free, Groups: e.groups})
 	case eventMoved:
 		t.input(now, lease.Input{Kind: lease.Moved, Sequence: e.sequence})
 	case eventUnmovable:
@@ -44,7 +49,7 @@ func (t *tenure) handle(now int64, e *event) error {
 }
 
 // input steps the machine. It returns the answer to a request, which is valid
-// until the next input, and notes the dead-letter moves that began.
+// until the next input, and notes the moves that began and the groups that ended.
 func (t *tenure) input(now int64, in lease.Input) (answer *lease.Effect) {
 	effects := t.machine.Step(now, in)
 	for i := range effects {
@@ -54,7 +59,7 @@ func (t *tenure) input(now int64, in lease.Input) (answer *lease.Effect) {
 		case lease.Move:
 			t.moveStarted(&effects[i])
 		case lease.Drained:
-			// It comes after Ended only.
+			t.pending.drained = append(t.pending.drained, effects[i].Group)
 		}
 	}
 	return answer
@@ -80,7 +85,7 @@ func (t *tenure) call(now int64, c *call) {
 		t.finish(c, nil) // nothing to make durable
 		return
 	}
-	t.pending = append(t.pending, c)
+	t.pending.calls = append(t.pending.calls, c)
 }
 
 // finish answers a call. Messages that reach nobody are given back.
@@ -106,7 +111,7 @@ func (t *tenure) serveWaits(now int64) {
 			t.s.q.waits.putBack(c)
 			return
 		}
-		t.pending = append(t.pending, c)
+		t.pending.calls = append(t.pending.calls, c)
 	}
 }
 
@@ -174,10 +179,7 @@ func (t *tenure) flush(now int64) error {
 		t.bodies.below(t.machine.CommitOffset())
 	}
 	if len(t.ops) == 0 && snapshot == nil {
-		t.answerAll(t.pending)
-		t.pending = t.pending[:0]
-		t.mover.add(t.moves)
-		t.moves = t.moves[:0]
+		t.publishBatch(&t.pending)
 		return nil
 	}
 	if err := t.journal.Append(now, t.ops, snapshot); err != nil {
@@ -186,8 +188,7 @@ func (t *tenure) flush(now int64) error {
 	t.s.q.c.metrics.appends.Inc()
 	t.s.q.c.metrics.ops.Add(float64(len(t.ops)))
 	t.appending, t.appendedAt = true, now
-	t.pending, t.sealed = t.sealed[:0], t.pending
-	t.moves, t.sealedMoves = t.sealedMoves[:0], t.moves
+	t.pending, t.sealed = t.sealed, t.pending
 	t.commits.sealed = t.machine.CommitOffset()
 	return nil
 }
@@ -203,22 +204,22 @@ func (t *tenure) acked(now int64, ack journal.Ack) error {
 		t.s.q.trims.set(t.s.partition, ack.SnapshotOffset)
 		t.trim()
 	}
-	t.answerAll(t.sealed)
-	t.sealed = t.sealed[:0]
-	t.mover.add(t.sealedMoves)
-	t.sealedMoves = t.sealedMoves[:0]
+	t.publishBatch(&t.sealed)
 	return nil
 }
 
-func (t *tenure) answerAll(calls []*call) {
-	for _, c := range calls {
+// publishBatch lets what is durable now take its effect.
+func (t *tenure) publishBatch(b *batch) {
+	for _, c := range b.calls {
 		if len(c.leased) > 0 {
 			t.deliver(c)
 		} else {
 			t.finish(c, nil)
 		}
 	}
-	clear(calls)
+	t.mover.add(b.moves)
+	t.drained(b.drained)
+	b.reset()
 }
 
 // trim lets the journal forget what no partition needs any more.

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"sqsgate/consumer/journal"
+	"sqsgate/consumer/lease"
 	"sqsgate/internal/logread"
 )
 
@@ -18,6 +19,9 @@ const (
 	eventCounts                         // count: counts
 	eventBarrier                        // tell when the cursor has passed: barrier
 	eventFeedLost                       // the feed cannot go on: err
+	eventChildAsks                      // a child wants to know which groups it must hold
+	eventHeld                           // the groups to hold for a parent
+	eventFreed                          // groups to hold no longer
 	eventEnded                          // the feed has read the last message of a split partition
 	eventMoved                          // the dead-letter moves up to sequence are done
 	eventUnmovable                      // moves cannot be done
@@ -35,6 +39,8 @@ type event struct {
 	barrier  *barrier
 	sequence uint64
 	moves    []move
+	child    *shard
+	groups   []lease.Hash
 	err      error
 }
 

@@ -13,6 +13,14 @@ const scanCredit = 4 << 20
 // source opens read sessions of one partition.
 type source func(ctx context.Context, req logread.Request) (*logread.Reader, error)
 
+// source reads a partition of the queue's topic.
+func (q *Queue) source(partition int64) source {
+	return func(ctx context.Context, req logread.Request) (*logread.Reader, error) {
+		req.Path, req.Partition = q.spec.Topic, partition
+		return logread.Open(ctx, q.c.opts.Topics, req)
+	}
+}
+
 // at returns the message at offset, or the first retained one behind it; ok is
 // false when nothing that old or newer is retained.
 func (open source) at(ctx context.Context, offset int64) (m logread.Message, ok bool, err error) {

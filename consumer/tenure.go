@@ -48,20 +48,30 @@ type tenure struct {
 	items   []codec.Item
 	events  []event
 
-	// A call that changed the state stands in pending until the next append, then
-	// in sealed until that append is acknowledged.
-	pending, sealed []*call
+	// What waits to be durable stands in pending until the next append, then in
+	// sealed until that append is acknowledged.
+	pending, sealed batch
 	ops             []lease.Op
 	appending       bool
 	appendedAt      int64
 	barriers        []*barrier
-	// Moves the machine began wait in moves for the same append, and in sealedMoves
-	// for its acknowledgement.
-	moves, sealedMoves []move
-	mover              mover
+	mover           mover
+	ended           bool // the partition was split and is loaded to its end
 
 	snapshots snapshotPolicy
 	commits   commitProgress
+}
+
+// batch is what becomes true with one append to the journal.
+type batch struct {
+	calls   []*call      // to answer
+	moves   []move       // to carry out
+	drained []lease.Hash // groups that the children need not hold any more
+}
+
+func (b *batch) reset() {
+	clear(b.calls)
+	*b = batch{calls: b.calls[:0], moves: b.moves[:0], drained: b.drained[:0]}
 }
 
 // tenure serves the partition until it is released (nil) or something fails.
@@ -75,10 +85,7 @@ func (s *shard) tenure(ctx context.Context) error {
 		average: 1024,
 	}
 	t.mover.t = t
-	t.source = func(ctx context.Context, req logread.Request) (*logread.Reader, error) {
-		req.Path, req.Partition = s.q.spec.Topic, s.partition
-		return logread.Open(ctx, s.q.c.opts.Topics, req)
-	}
+	t.source = s.q.source(s.partition)
 	defer func() {
 		cancel()
 		if t.journal != nil {
@@ -131,6 +138,7 @@ func (t *tenure) open(ctx context.Context) error {
 			return err
 		}
 	}
+	t.holdForParents()
 	t.publish()
 	t.feed = &feed{
 		open: func(ctx context.Context, offset int64) (*logread.Reader, error) {
@@ -241,7 +249,7 @@ func (t *tenure) loop(ctx context.Context) error {
 		if t.appending && now-t.appendedAt > appendTimeout.Milliseconds() {
 			return errSilent
 		}
-		if released && !t.appending && len(t.pending) == 0 {
+		if released && !t.appending && len(t.pending.calls) == 0 {
 			t.commit(now, true)
 			return nil
 		}
@@ -320,11 +328,11 @@ func (t *tenure) wait(now int64) time.Duration {
 
 // failAll answers what has no answer yet when the tenure ends.
 func (t *tenure) failAll() {
-	for _, c := range append(t.sealed, t.pending...) {
+	for _, c := range append(t.sealed.calls, t.pending.calls...) {
 		c.answer(ErrUnavailable)
 	}
 	for _, b := range t.barriers {
 		close(b.passed)
 	}
-	t.sealed, t.pending, t.barriers = nil, nil, nil
+	t.sealed, t.pending, t.barriers = batch{}, batch{}, nil
 }
