@@ -274,7 +274,7 @@ func (d *driver) wait(t *rapid.T) {
 		return
 	}
 	if rapid.IntRange(0, 9).Draw(t, "long") == 0 {
-		d.now += 150_000
+		d.now += rapid.SampledFrom([]int64{150_000, 299_990, 300_000}).Draw(t, "jump")
 	}
 	d.now += rapid.Int64Range(0, 120).Draw(t, "ms")
 }
