@@ -2,6 +2,7 @@ package consumer_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -177,5 +178,25 @@ func TestClaimScope(t *testing.T) {
 			t.Errorf("%+v, %v; want the first known", again, err)
 		}
 		q.Settle(again, []consumer.Written{{}, {Offset: -1, Err: consumer.ErrUnavailable}})
+	})
+}
+
+// What this process has seen acknowledged comes with the first receive, as far
+// as it fits: who gets a part of a group locks the rest of it.
+func TestFIFOReceiveIsWhole(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, s *stack) {
+		q := s.fifo()
+		s.wantNone(q, 0)
+		for round := range 300 {
+			want := numbered(fmt.Sprintf("%d-", round), 4)
+			for _, body := range want {
+				s.write(int64(round%2), grouped("g", body)...)
+			}
+			got := s.receive(q, 0)
+			if !slices.Equal(bodies(got), want) {
+				t.Fatalf("round %d: received %v, want %v", round, bodies(got), want)
+			}
+			s.delete(q, got...)
+		}
 	})
 }

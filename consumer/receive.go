@@ -9,8 +9,9 @@ import (
 	"sqsgate/consumer/lease"
 )
 
-// readYourWrites bounds how long a receive without a wait holds back an empty
-// answer until the messages this process has seen acknowledged are loaded.
+// readYourWrites bounds how long a receive is held back until the messages this
+// process has seen acknowledged are loaded: one without a wait that would have an
+// empty answer, and every one of a FIFO queue.
 const readYourWrites = 200 * time.Millisecond
 
 // Receive hands out messages of any partition, or waits for them. An empty slice
@@ -26,6 +27,11 @@ func (q *Queue) Receive(ctx context.Context, r ReceiveRequest) ([]Received, erro
 		if err != nil || len(got) > 0 {
 			return got, err
 		}
+	}
+	if q.spec.FIFO && r.Max > 1 {
+		// Whoever gets a part of a group locks the rest: what belongs to the answer
+		// must be there before it is made.
+		awaitLoad(ctx, shards)
 	}
 	got, err := q.receiveNow(ctx, shards, r)
 	if err != nil || len(got) > 0 {
@@ -152,16 +158,18 @@ func (q *Queue) giveBack(messages []Received) {
 
 // awaitLoad waits until the shards have loaded what this process saw
 // acknowledged. It tells whether there was something to wait for.
-func awaitLoad(ctx context.Context, shards []*shard) bool {
-	timer := time.NewTimer(readYourWrites)
-	defer timer.Stop()
-	waited := false
+func awaitLoad(ctx context.Context, shards []*shard) (waited bool) {
+	var timer *time.Timer
 	for _, s := range shards {
 		passed := s.caughtUp()
 		if passed == nil {
 			continue
 		}
-		waited = true
+		if !waited {
+			waited = true
+			timer = time.NewTimer(readYourWrites)
+			defer timer.Stop()
+		}
 		select {
 		case <-passed:
 		case <-timer.C:
