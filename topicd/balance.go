@@ -1,6 +1,7 @@
 package topicd
 
 import (
+	"maps"
 	"slices"
 	"sync"
 )
@@ -9,6 +10,9 @@ import (
 // consumer. A partition has at most one reader; readers without an explicit
 // choice get even shares; a reader with too many gives the surplus back
 // gracefully; a dead reader's partitions are free at once.
+//
+// Children of a split partition are given out when their parent is committed to
+// its end, or to the parent's reader when that has read it to the end.
 type group struct {
 	topic    *topic
 	consumer string
@@ -23,7 +27,6 @@ type member struct {
 	session  *readSession
 	explicit []uint32 // partitions asked for; empty = a fair share of all
 	settings readSettings
-	held     int // partitions it has and is not giving back
 }
 
 func newGroup(t *topic, consumer string) *group {
@@ -74,7 +77,32 @@ func (g *group) interrupt(part uint32) {
 	g.balance()
 }
 
-// rebalance is called when the topic has got more partitions.
+// finished is called when a reader has all of a partition that was split, and
+// has been told so.
+func (g *group) finished(ps *partSession) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.owner[ps.part.id] == ps {
+		ps.ended = true
+		g.balance()
+	}
+}
+
+// shake takes every partition back gracefully and deals all of them anew, to
+// other members first.
+func (g *group) shake() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.members) > 1 {
+		g.members = append(g.members[1:], g.members[0])
+	}
+	for _, id := range slices.Sorted(maps.Keys(g.owner)) {
+		g.takeBack(g.owner[id])
+	}
+}
+
+// rebalance is called when the topic has got more partitions, or when others
+// may be given out than before.
 func (g *group) rebalance() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,14 +121,10 @@ func (g *group) end(err error) {
 func (g *group) free(part uint32, ps *partSession) {
 	delete(g.owner, part)
 	ps.part.clearReader(g.consumer, ps)
-	if !ps.releasing {
-		ps.member.held--
-	}
 }
 
 func (g *group) give(p *partition, m *member) {
 	ps := newPartSession(m.session, p, g, m)
-	m.held++
 	g.owner[p.id] = ps
 	p.setReader(g.consumer, ps)
 	m.session.post(readEvent{kind: eventStart, ps: ps})
@@ -111,8 +135,35 @@ func (g *group) takeBack(ps *partSession) {
 		return
 	}
 	ps.releasing = true
-	ps.member.held--
 	ps.session.post(readEvent{kind: eventRelease, ps: ps})
+}
+
+// place is what the graph of splits says about a partition.
+type place int
+
+const (
+	placeFree   place = iota // anybody may have it
+	placeBound               // it goes with its parent, which is read but not committed to the end
+	placeClosed              // its parent is not read to the end
+)
+
+// places says of every partition who may have it.
+func (g *group) places(cfg *topicConfig) []place {
+	out := make([]place, len(cfg.parts))
+	for i := range cfg.parts { // parents have lower ids
+		for _, parent := range cfg.Partitions[i].Parents {
+			if cfg.parts[parent].ended(g.consumer) {
+				continue
+			}
+			ps := g.owner[parent]
+			if out[parent] == placeClosed || ps == nil || ps.releasing || !ps.ended {
+				out[i] = placeClosed
+				break
+			}
+			out[i] = placeBound
+		}
+	}
+	return out
 }
 
 // balance brings the owners closer to the fair state. It is deterministic:
@@ -121,7 +172,7 @@ func (g *group) balance() {
 	if g.topic.gone.Load() {
 		return
 	}
-	parts := *g.topic.partitions.Load()
+	cfg := g.topic.config.Load()
 	// Partitions asked for by id belong to the first session that asked.
 	wanted := make(map[uint32]*member)
 	var common []*member
@@ -135,29 +186,69 @@ func (g *group) balance() {
 			}
 		}
 	}
-	var shared []*partition
-	for _, p := range parts {
-		m, ps := wanted[p.id], g.owner[p.id]
+	places := g.places(cfg)
+	var shared, spent []*partition
+	for i, p := range cfg.parts {
+		m := wanted[p.id]
 		switch {
-		case m == nil:
+		case places[i] != placeFree:
+		case m != nil:
+			g.settle(p, m)
+		case !cfg.Partitions[i].Active && p.ended(g.consumer):
+			spent = append(spent, p)
+		default:
 			shared = append(shared, p)
-		case ps == nil:
-			g.give(p, m)
-		case ps.member != m:
-			g.takeBack(ps)
 		}
 	}
 	if len(common) > 0 {
 		g.share(common, shared)
+		for _, p := range spent {
+			// Nobody gains or loses by these: they stay where they are.
+			if g.owner[p.id] == nil {
+				g.give(p, common[int(p.id)%len(common)])
+			}
+		}
+	}
+	// Whoever has the parent gets the children. What was shared out just now may
+	// have closed some.
+	for i, at := range g.places(cfg) {
+		p := cfg.parts[i]
+		switch at {
+		case placeFree:
+		case placeBound:
+			holder := g.owner[cfg.Partitions[i].Parents[0]].member
+			if m := wanted[p.id]; m != holder && (m != nil || len(holder.explicit) > 0) {
+				holder = nil
+			}
+			g.settle(p, holder)
+		case placeClosed:
+			g.settle(p, nil)
+		}
+	}
+}
+
+// settle brings a partition to a member, or to nobody.
+func (g *group) settle(p *partition, m *member) {
+	switch ps := g.owner[p.id]; {
+	case ps != nil && ps.member != m:
+		g.takeBack(ps)
+	case ps == nil && m != nil:
+		g.give(p, m)
 	}
 }
 
 // share deals partitions to the members without a choice of their own.
 func (g *group) share(members []*member, parts []*partition) {
+	held := make(map[*member]int, len(members))
+	for _, p := range parts {
+		if ps := g.owner[p.id]; ps != nil && !ps.releasing {
+			held[ps.member]++
+		}
+	}
 	base, extra := len(parts)/len(members), len(parts)%len(members)
 	// Who holds most keeps the larger shares: fewest partitions move.
 	order := slices.Clone(members)
-	slices.SortStableFunc(order, func(a, b *member) int { return b.held - a.held })
+	slices.SortStableFunc(order, func(a, b *member) int { return held[b] - held[a] })
 	quota := make(map[*member]int, len(order))
 	for i, m := range order {
 		quota[m] = base
@@ -166,7 +257,14 @@ func (g *group) share(members []*member, parts []*partition) {
 		}
 	}
 	for _, p := range slices.Backward(parts) {
-		if ps := g.owner[p.id]; ps != nil && !ps.releasing && len(ps.member.explicit) == 0 && ps.member.held > quota[ps.member] {
+		ps := g.owner[p.id]
+		if ps == nil || ps.releasing {
+			continue
+		}
+		// An explicit member has no quota: it keeps nothing that others did not
+		// leave to it.
+		if held[ps.member] > quota[ps.member] {
+			held[ps.member]--
 			g.takeBack(ps)
 		}
 	}
@@ -176,10 +274,11 @@ func (g *group) share(members []*member, parts []*partition) {
 		}
 		best := order[0]
 		for _, m := range order {
-			if quota[m]-m.held > quota[best]-best.held {
+			if quota[m]-held[m] > quota[best]-held[best] {
 				best = m
 			}
 		}
+		held[best]++
 		g.give(p, best)
 	}
 }

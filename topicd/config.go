@@ -30,6 +30,11 @@ type topicConfig struct {
 	Metrics     *uint32           `json:"metrics_level,omitempty"`
 	ContentID   bool              `json:"content_based_deduplication,omitempty"`
 	Partitions  []partitionConfig `json:"partitions"` // dense ids from 0
+
+	// Filled in when the topic takes the configuration, so that whoever loads
+	// one sees partitions that belong together.
+	parts  []*partition // by id
+	active int          // number of active partitions
 }
 
 type autoConfig struct {
@@ -84,18 +89,25 @@ func (c *topicConfig) clone() *topicConfig {
 // addPartitions makes n more active partitions, with key bounds when they are
 // the first ones of a topic that may split.
 func (c *topicConfig) addPartitions(n int) {
-	first := len(c.Partitions) == 0
+	first := len(c.Partitions)
+	for range n {
+		c.Partitions = append(c.Partitions, partitionConfig{ID: uint32(len(c.Partitions)), Active: true})
+	}
+	if first == 0 && c.autoPartitioned() {
+		c.setBounds(first, n)
+	}
+}
+
+// setBounds deals the key space evenly to n partitions that have not split.
+func (c *topicConfig) setBounds(first, n int) {
 	for i := range n {
-		p := partitionConfig{ID: uint32(len(c.Partitions)), Active: true}
-		if first && c.autoPartitioned() {
-			if i > 0 {
-				p.From = upperBound(i-1, n)
-			}
-			if i < n-1 {
-				p.To = upperBound(i, n)
-			}
+		p := &c.Partitions[first+i]
+		if i > 0 {
+			p.From = upperBound(i-1, n)
 		}
-		c.Partitions = append(c.Partitions, p)
+		if i < n-1 {
+			p.To = upperBound(i, n)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package topicd
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -48,13 +49,7 @@ func (c *Control) add(method string, f *fault) {
 // KillSessions ends every read and write session of the topic with
 // UNAVAILABLE, as a restart of the partitions' node would, and returns how many.
 func (c *Control) KillSessions(path string) int {
-	c.mu.Lock()
-	s := c.server
-	c.mu.Unlock()
-	if s == nil {
-		return 0
-	}
-	t, err := s.tree.topic(path)
+	_, t, err := c.topic(path)
 	if err != nil {
 		return 0
 	}
@@ -76,6 +71,50 @@ func (c *Control) HoldAcks(path string) (release func()) {
 		c.mu.Unlock()
 		close(held)
 	})
+}
+
+// Split splits a partition of an auto partitioned topic where its load says,
+// else in the middle. It returns when the children are durable and visible.
+func (c *Control) Split(path string, partition int64) error {
+	s, t, err := c.topic(path)
+	if err != nil {
+		return err
+	}
+	p := t.partition(partition)
+	if p == nil {
+		return schemeError("no partition %d in topic %q", partition, path)
+	}
+	return s.splitPartition(context.Background(), p, nil)
+}
+
+// Rebalance takes all partitions from the consumer's readers gracefully and
+// gives them out anew.
+func (c *Control) Rebalance(path, consumer string) error {
+	_, t, err := c.topic(path)
+	if err != nil {
+		return err
+	}
+	if t.config.Load().consumer(consumer) == nil {
+		return schemeError("no consumer '%s' in topic", consumer)
+	}
+	t.group(consumer).shake()
+	return nil
+}
+
+// topic finds a topic by its path, absolute or below the database.
+func (c *Control) topic(path string) (*Server, *topic, error) {
+	c.mu.Lock()
+	s := c.server
+	c.mu.Unlock()
+	if s == nil {
+		return nil, nil, errors.New("topicd: the control belongs to no server")
+	}
+	full, err := s.resolve(context.Background(), path)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.tree.topic(full)
+	return s, t, err
 }
 
 func (c *Control) attach(s *Server) {

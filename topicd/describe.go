@@ -80,8 +80,7 @@ func (p *partition) stats() *Ydb_Topic.PartitionStats {
 	}
 }
 
-func (p *partition) describe(stats, location bool) *Ydb_Topic.DescribeTopicResult_PartitionInfo {
-	c := p.config()
+func (p *partition) describe(c *partitionConfig, stats, location bool) *Ydb_Topic.DescribeTopicResult_PartitionInfo {
 	out := &Ydb_Topic.DescribeTopicResult_PartitionInfo{
 		PartitionId: int64(p.id), Active: c.Active, ChildPartitionIds: ids(c.Children), ParentPartitionIds: ids(c.Parents),
 	}
@@ -109,8 +108,8 @@ func (t *topic) describe(req *Ydb_Topic.DescribeTopicRequest) *Ydb_Topic.Describ
 	var size, last int64
 	var perMinute, perHour, perDay int64
 	now := time.Now()
-	for _, p := range *t.partitions.Load() {
-		out.Partitions = append(out.Partitions, p.describe(req.GetIncludeStats(), req.GetIncludeLocation()))
+	for i, p := range c.parts {
+		out.Partitions = append(out.Partitions, p.describe(&c.Partitions[i], req.GetIncludeStats(), req.GetIncludeLocation()))
 		p.mu.Lock()
 		size += p.bytes
 		w := p.written.describe(now)
@@ -151,8 +150,9 @@ func (t *topic) describeConsumer(c *consumerConfig, req *Ydb_Topic.DescribeConsu
 	if req.GetIncludeStats() {
 		out.Consumer.ConsumerStats = emptyConsumerStats()
 	}
-	for _, p := range *t.partitions.Load() {
-		pc := p.config()
+	cfg := t.config.Load()
+	for i, p := range cfg.parts {
+		pc := &cfg.Partitions[i]
 		info := &Ydb_Topic.DescribeConsumerResult_PartitionInfo{
 			PartitionId: int64(p.id), Active: pc.Active,
 			ChildPartitionIds: ids(pc.Children), ParentPartitionIds: ids(pc.Parents),

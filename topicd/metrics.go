@@ -16,6 +16,7 @@ type metrics struct {
 	read          prometheus.Counter
 	readBytes     prometheus.Counter
 	readFromStore prometheus.Counter
+	splits        prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -35,13 +36,14 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		read:          counter("sqsgate_topicd_read_messages", "Messages sent to readers."),
 		readBytes:     counter("sqsgate_topicd_read_bytes", "Bytes sent to readers."),
 		readFromStore: counter("sqsgate_topicd_read_store_messages", "Messages sent to readers that were no longer in the memory tail."),
+		splits:        counter("sqsgate_topicd_splits", "Partitions split."),
 	}
 	if reg == nil {
 		return m, nil
 	}
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.calls, m.sessions, m.written, m.writtenBytes, m.skipped, m.read, m.readBytes, m.readFromStore,
+		m.calls, m.sessions, m.written, m.writtenBytes, m.skipped, m.read, m.readBytes, m.readFromStore, m.splits,
 	} {
 		errs = append(errs, reg.Register(c))
 	}

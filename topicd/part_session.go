@@ -20,6 +20,7 @@ type partSession struct {
 	created time.Time
 
 	releasing bool        // group's: asked to give the partition back
+	ended     bool        // group's: the client has all of a partition that was split, and knows
 	dead      atomic.Bool // taken away; what the client still says about it is ignored
 	queued    bool        // session.mu: is in the ready list
 
@@ -32,6 +33,7 @@ type partSession struct {
 	started   bool // the client has answered it
 	stopping  bool // a graceful stop was requested from the client
 	leaving   bool // the client has agreed; a commit is still under way
+	finished  bool // EndPartitionSession was sent
 	next      atomic.Int64
 	lastRead  atomic.Int64 // Unix milliseconds, 0 = nothing read
 

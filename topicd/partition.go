@@ -22,6 +22,10 @@ type partition struct {
 	wmu    sync.Mutex
 	owners map[string]*producerOwner // producers with a session or writes in flight
 	next   store.State               // as of the last Apply
+	sealed bool                      // split: takes no more writes
+
+	load      writeLoad
+	splitting bool // waits for its split
 
 	// The read side: what is durable.
 	mu        sync.Mutex
@@ -31,9 +35,10 @@ type partition struct {
 	bytes     int64 // bytes of data ever written
 	written   windows
 	tail      tail
-	commits   map[string]int64        // by consumer
-	readers   map[string]*partSession // by consumer: who has the partition now
-	waiting   map[*partSession]struct{}
+	commits   map[string]int64          // by consumer
+	readers   map[string]*partSession   // by consumer: who has the partition now
+	direct    map[*partSession]struct{} // who reads it without a consumer
+	waiting   map[*partSession]struct{} // who wants to know of the next message
 }
 
 // producerOwner is the session that may write under a producer id, and the
@@ -43,13 +48,14 @@ type producerOwner struct {
 	seqNo   int64
 }
 
-func newPartition(t *topic, id uint32) *partition {
+func newPartition(t *topic, c *partitionConfig) *partition {
 	return &partition{
-		topic: t, id: id, inflight: newGate(partitionInflightBytes),
+		topic: t, id: c.ID, sealed: !c.Active, inflight: newGate(partitionInflightBytes),
 		written: newWindows(),
 		owners:  make(map[string]*producerOwner),
 		commits: make(map[string]int64),
 		readers: make(map[string]*partSession),
+		direct:  make(map[*partSession]struct{}),
 		waiting: make(map[*partSession]struct{}),
 	}
 }
@@ -76,6 +82,41 @@ func (p *partition) committed(consumer string) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(p.commits[consumer], p.start)
+}
+
+// ended tells whether the consumer is done with the partition: it was split and
+// all its messages are committed.
+func (p *partition) ended(consumer string) bool {
+	// The end is final once the configuration shows the split.
+	if p.config().Active {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.commits[consumer], p.start) >= p.end
+}
+
+// parentsEnded tells whether the consumer is done with what the partition came from.
+func (p *partition) parentsEnded(consumer string) bool {
+	cfg := p.topic.config.Load()
+	for _, id := range cfg.Partitions[p.id].Parents {
+		if !cfg.parts[id].ended(consumer) {
+			return false
+		}
+	}
+	return true
+}
+
+// notify tells everybody who reads the partition of something that happened to it.
+func (p *partition) notify(kind eventKind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, ps := range p.readers {
+		ps.session.post(readEvent{kind: kind, ps: ps})
+	}
+	for ps := range p.direct {
+		ps.session.post(readEvent{kind: kind, ps: ps})
+	}
 }
 
 // publish makes synced messages visible and wakes readers. Called by the
@@ -112,6 +153,7 @@ func (p *partition) wait(ps *partSession, from int64) bool {
 func (p *partition) unwait(ps *partSession) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.direct, ps)
 	delete(p.waiting, ps)
 }
 

@@ -24,7 +24,7 @@ func (t *topic) byProducer(producer string) *partition {
 	if len(active) == 0 {
 		return nil
 	}
-	parts := *t.partitions.Load()
+	parts := cfg.parts
 	if producer == "" {
 		return parts[active[rand.IntN(len(active))]]
 	}
@@ -103,8 +103,10 @@ func (t *topic) choose(b *store.Batch, s *writeSession) (*partition, error) {
 	case known && t.partition(int64(bound)) != nil && t.config.Load().Partitions[bound].Active:
 		p = t.partition(int64(bound))
 	default:
-		// The place where a producer of a split parent goes to a descendant.
 		p = t.byProducer(s.producer)
+		if known && t.partition(int64(bound)) != nil {
+			p = t.descendant(bound, p)
+		}
 	}
 	if p == nil {
 		return nil, statusf(Ydb.StatusIds_OVERLOADED, "no active partition")
@@ -116,6 +118,45 @@ func (t *topic) choose(b *store.Batch, s *writeSession) (*partition, error) {
 		t.mu.Unlock()
 	}
 	return p, nil
+}
+
+// descendant returns the active partition that a producer of a split one goes
+// on with: the one of its key if that came from the split one, else any that did.
+func (t *topic) descendant(bound uint32, byKey *partition) *partition {
+	cfg := t.config.Load()
+	if byKey != nil && cfg.descends(byKey.id, bound) {
+		return byKey
+	}
+	for _, id := range cfg.descendants(bound) {
+		if cfg.Partitions[id].Active {
+			return cfg.parts[id]
+		}
+	}
+	return byKey
+}
+
+// lastSeqNo is the highest sequence number written under the producer id to
+// the partition or, when it is new there, to what the partition was split from.
+// It runs in the committer.
+func (p *partition) lastSeqNo(producer string) (int64, error) {
+	cfg := p.topic.config.Load()
+	for {
+		p.wmu.Lock()
+		own := p.owners[producer]
+		p.wmu.Unlock()
+		if own != nil && own.seqNo > 0 {
+			return own.seqNo, nil
+		}
+		known, ok, err := p.topic.srv.store.Producer(p.topic.id, p.id, producer)
+		if err != nil || ok {
+			return known.SeqNo, err
+		}
+		parents := cfg.Partitions[p.id].Parents
+		if len(parents) == 0 {
+			return 0, nil
+		}
+		p = cfg.parts[parents[0]]
+	}
 }
 
 func (t *topic) chosen(producer string) (part uint32, ok bool, err error) {

@@ -59,7 +59,7 @@ func (s *readSession) readOnce(ps *partSession) error {
 		}
 		ps.next.Store(next)
 		s.markReady(ps)
-		return nil
+		return s.finishEnded(ps)
 	}
 	ps.next.Store(next)
 	if len(msgs) > 0 {
@@ -70,7 +70,7 @@ func (s *readSession) readOnce(ps *partSession) error {
 	if !ps.part.wait(ps, next) {
 		s.markReady(ps)
 	}
-	return nil
+	return s.finishEnded(ps)
 }
 
 func (s *readSession) sendData(ps *partSession, msgs []*store.Message) error {

@@ -77,7 +77,10 @@ func (s *readSession) onStarted(r *Ydb_Topic.StreamReadMessage_StartPartitionSes
 	ps.started = true
 	ps.next.Store(next)
 	s.markReady(ps)
-	return s.commitNext(ps)
+	if err := s.commitNext(ps); err != nil {
+		return err
+	}
+	return s.finishEnded(ps)
 }
 
 // onReleased takes the client's word that it has let go of a partition.
@@ -129,10 +132,14 @@ func (s *readSession) onCommit(r *Ydb_Topic.StreamReadMessage_CommitOffsetReques
 }
 
 // commitNext sends the contiguous prefix to the store, one commit at a time:
-// what comes meanwhile goes with the next one.
+// what comes meanwhile goes with the next one. Commits of a partition wait
+// until those of its parent have come to the end.
 func (s *readSession) commitNext(ps *partSession) error {
 	if ps.committing != ps.committed || ps.wanted <= ps.committed {
 		return nil
+	}
+	if !ps.part.parentsEnded(s.consumer) {
+		return nil // eventParentEnded comes back to it
 	}
 	ps.committing = ps.wanted
 	return s.srv.store.Submit(s.stream.Context(), &sessionCommit{ps: ps, offset: ps.wanted})
@@ -192,6 +199,19 @@ func (s *readSession) onStatus(r *Ydb_Topic.StreamReadMessage_PartitionSessionSt
 	}})
 }
 
+// committedTo follows up a commit: the end of a partition that was split frees
+// its children from the session that has them, and their commits.
+func (p *partition) committedTo(consumer string) {
+	if !p.ended(consumer) {
+		return
+	}
+	p.topic.group(consumer).rebalance()
+	cfg := p.topic.config.Load()
+	for _, id := range cfg.Partitions[p.id].Children {
+		cfg.parts[id].notify(eventParentEnded)
+	}
+}
+
 // sessionCommit commits an offset for the session that held the partition
 // when the client asked. It counts also if the session has ended since, but not
 // if the offset was set from outside.
@@ -225,4 +245,7 @@ func (o *sessionCommit) Done(err error) {
 		return
 	}
 	o.ps.session.post(readEvent{kind: eventCommitted, ps: o.ps, offset: o.offset, err: err})
+	if err == nil {
+		o.ps.part.committedTo(o.ps.group.consumer)
+	}
 }

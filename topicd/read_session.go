@@ -39,6 +39,7 @@ type readSession struct {
 	consumer    string // "" = reading without a consumer
 	name        string // reader_name, free text of the client
 	maxInflight int64  // bytes of one partition sent and not committed; 0 = no limit
+	aware       bool   // the client knows of splits
 
 	nextPartSession atomic.Int64
 	ending          chan struct{} // closed by end
@@ -48,7 +49,8 @@ type readSession struct {
 	// The handler's own.
 	stream readStream
 	parts  map[int64]*partSession
-	budget int64 // bytes the client still takes
+	direct []*partSession // all of a session without a consumer
+	budget int64          // bytes the client still takes
 	msgs   []*store.Message
 
 	mu     sync.Mutex
@@ -70,10 +72,12 @@ type readEvent struct {
 type eventKind int
 
 const (
-	eventStart     eventKind = iota // the partition is ours
-	eventRelease                    // give it back gracefully
-	eventStop                       // it has been taken away
-	eventCommitted                  // an offset is durable
+	eventStart       eventKind = iota // the partition is ours
+	eventRelease                      // give it back gracefully
+	eventStop                         // it has been taken away
+	eventCommitted                    // an offset is durable
+	eventEnded                        // the partition was split: nothing will be added to it
+	eventParentEnded                  // what the partition came from is committed to its end
 )
 
 func newReadSession(s *Server, consumer string) *readSession {
@@ -225,9 +229,41 @@ func (s *readSession) handleEvent(ev readEvent) error {
 		return s.sendStop(ps, false)
 	case eventCommitted:
 		return s.onCommitted(ps, ev.offset, ev.err)
+	case eventEnded:
+		return s.finishEnded(ps)
+	case eventParentEnded:
+		if s.parts[ps.id] != ps || !ps.started {
+			return nil
+		}
+		return s.commitNext(ps)
 	default:
 		return nil
 	}
+}
+
+// finishEnded tells the client that a partition which was split has no more
+// messages for it, once it has got them all. It takes no credit.
+func (s *readSession) finishEnded(ps *partSession) error {
+	if ps.finished || !s.aware || !ps.started || ps.stopping || ps.dead.Load() {
+		return nil
+	}
+	c := ps.part.config()
+	if c.Active {
+		return nil
+	}
+	if _, end := ps.part.bounds(); ps.next.Load() < end {
+		return nil
+	}
+	ps.finished = true
+	err := s.send(&readFromServer{ServerMessage: &Ydb_Topic.StreamReadMessage_FromServer_EndPartitionSession{
+		EndPartitionSession: &Ydb_Topic.StreamReadMessage_EndPartitionSession{
+			PartitionSessionId: ps.id, ChildPartitionIds: ids(c.Children),
+		},
+	}})
+	if ps.group != nil {
+		ps.group.finished(ps)
+	}
+	return err
 }
 
 func (s *readSession) sendStop(ps *partSession, graceful bool) error {

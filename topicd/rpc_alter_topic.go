@@ -15,7 +15,8 @@ import (
 //
 // Errors: BAD_REQUEST (validate.go), SCHEME_ERROR for a missing topic,
 // NOT_FOUND for a missing consumer, ALREADY_EXISTS for a consumer added twice.
-// A topic that may split gets no partitions from a larger minimum.
+// A topic that may split gets no partitions from a larger minimum; one that
+// begins to gets key bounds on those it has.
 func (s *Server) AlterTopic(ctx context.Context, req *Ydb_Topic.AlterTopicRequest) (*Ydb_Topic.AlterTopicResponse, error) {
 	err := s.unary(ctx, "AlterTopic", func(ctx context.Context) error { return s.alterTopic(ctx, req) })
 	return &Ydb_Topic.AlterTopicResponse{Operation: operation(&Ydb_Topic.AlterTopicResult{}, err)}, nil
@@ -42,7 +43,7 @@ func (s *Server) alterTopic(ctx context.Context, req *Ydb_Topic.AlterTopicReques
 	if err := s.commit(ctx, func(b *store.Batch) error {
 		b.PutEntry(t.entry.path, value)
 		for _, name := range req.GetDropConsumers() {
-			for _, p := range *t.partitions.Load() {
+			for _, p := range t.partitions() {
 				p.forget(b, name)
 			}
 		}
@@ -159,6 +160,9 @@ func (c *topicConfig) alterPartitioning(set *Ydb_Topic.AlterPartitioningSettings
 		c.Auto.Strategy = int32(auto.GetSetStrategy())
 		if was && !c.autoPartitioned() {
 			return badRequest("Can't disable auto partitioning.")
+		}
+		if !was && c.autoPartitioned() {
+			c.setBounds(0, len(c.Partitions))
 		}
 	}
 	if speed := auto.GetSetPartitionWriteSpeed(); speed != nil {

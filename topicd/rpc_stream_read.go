@@ -50,6 +50,7 @@ func (s *Server) serveRead(ctx context.Context, stream readStream) error {
 	}
 	session := newReadSession(s, init.GetConsumer())
 	session.stream, session.name = stream, init.GetReaderName()
+	session.aware = init.GetAutoPartitioningSupport()
 	session.maxInflight = int64(min(init.GetPartitionMaxInFlightBytes(), math.MaxInt64))
 	for _, t := range targets {
 		if !t.topic.join(session) {
@@ -89,14 +90,26 @@ func (s *Server) serveRead(ctx context.Context, stream readStream) error {
 // takeAll starts the named partitions without a consumer: nothing is shared.
 func (s *readSession) takeAll(t readTarget, m *member) {
 	for _, id := range t.partitions {
-		s.post(readEvent{kind: eventStart, ps: newPartSession(s, t.topic.partition(int64(id)), nil, m)})
+		ps := newPartSession(s, t.topic.partition(int64(id)), nil, m)
+		ps.part.readDirect(ps)
+		s.direct = append(s.direct, ps)
+		s.post(readEvent{kind: eventStart, ps: ps})
 	}
+}
+
+func (p *partition) readDirect(ps *partSession) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.direct[ps] = struct{}{}
 }
 
 // unwait withdraws the session from the partitions it waits for.
 func (s *readSession) unwait() {
 	for _, ps := range s.parts {
 		ps.dead.Store(true)
+		ps.part.unwait(ps)
+	}
+	for _, ps := range s.direct {
 		ps.part.unwait(ps)
 	}
 }

@@ -48,6 +48,7 @@ type Server struct {
 	tails   tailCache
 	grpc    *grpc.Server
 	cookie  atomic.Uint64
+	splits  chan *partition // that have too much to do
 
 	handlers  waitGroup
 	closeOnce sync.Once
@@ -76,6 +77,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, log: o.Logger, metrics: m, store: st, tree: newTree(o.Database),
 		tails: tailCache{max: o.TailBytes}, closed: make(chan struct{}),
+		splits: make(chan *partition, 64),
 	}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(err, st.Close())
@@ -92,6 +94,7 @@ func New(o Options) (*Server, error) {
 		grpc.InitialConnWindowSize(16<<20),
 	)
 	s.Register(s.grpc)
+	s.handlers.Go(s.scale)
 	o.Control.attach(s)
 	return s, nil
 }

@@ -14,9 +14,8 @@ type topic struct {
 	entry *entry
 	id    uint64
 
-	config     atomic.Pointer[topicConfig]  // replaced as a whole by AlterTopic
-	partitions atomic.Pointer[[]*partition] // sorted by id; replaced as a whole
-	gone       atomic.Bool                  // set by the committer when the drop is applied
+	config atomic.Pointer[topicConfig] // replaced as a whole by AlterTopic and by splits
+	gone   atomic.Bool                 // set by the committer when the drop is applied
 
 	mu       sync.Mutex
 	groups   map[string]*group    // by consumer
@@ -40,24 +39,27 @@ func newTopic(s *Server, e *entry, cfg *topicConfig) *topic {
 	return t
 }
 
-// setConfig takes a new configuration and makes partitions that it adds.
+// setConfig takes a new configuration and makes partitions that it adds. Who
+// calls it holds the tree's gate, or acts for its holder.
 func (t *topic) setConfig(cfg *topicConfig) {
-	old := map[uint32]*partition{}
-	if p := t.partitions.Load(); p != nil {
-		for _, part := range *p {
-			old[part.id] = part
-		}
+	var old []*partition
+	if c := t.config.Load(); c != nil {
+		old = c.parts
 	}
-	parts := make([]*partition, len(cfg.Partitions))
+	cfg.parts, cfg.active = make([]*partition, len(cfg.Partitions)), 0
+	copy(cfg.parts, old) // ids are dense and partitions are never removed
 	for i := range cfg.Partitions {
-		id := cfg.Partitions[i].ID
-		if parts[i] = old[id]; parts[i] == nil {
-			parts[i] = newPartition(t, id)
+		if cfg.parts[i] == nil {
+			cfg.parts[i] = newPartition(t, &cfg.Partitions[i])
+		}
+		if cfg.Partitions[i].Active {
+			cfg.active++
 		}
 	}
 	t.config.Store(cfg)
-	t.partitions.Store(&parts)
 }
+
+func (t *topic) partitions() []*partition { return t.config.Load().parts }
 
 // load restores what the store knows of the partitions.
 func (t *topic) load() error {
@@ -65,7 +67,7 @@ func (t *topic) load() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range *t.partitions.Load() {
+	for _, p := range t.partitions() {
 		p.restore(states[p.id])
 	}
 	return t.srv.store.Commits(t.id, func(part uint32, consumer string, offset int64) {
@@ -77,7 +79,7 @@ func (t *topic) load() error {
 
 // partition returns the partition with the id, or nil.
 func (t *topic) partition(id int64) *partition {
-	parts := *t.partitions.Load()
+	parts := t.partitions()
 	// Ids are given densely from 0 and partitions are never removed.
 	if id < 0 || id >= int64(len(parts)) {
 		return nil

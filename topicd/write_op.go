@@ -32,8 +32,11 @@ func (o *openOp) Apply(b *store.Batch) {
 		o.err = err
 		return
 	}
-	if !p.config().Active {
-		o.err = statusf(Ydb.StatusIds_OVERLOADED, "Write to inactive partition %d", p.id)
+	p.wmu.Lock()
+	sealed := p.sealed
+	p.wmu.Unlock()
+	if sealed {
+		o.err = errInactive(p)
 		return
 	}
 	o.s.part = p
@@ -44,12 +47,12 @@ func (o *openOp) Apply(b *store.Batch) {
 	own := p.owners[o.s.producer]
 	p.wmu.Unlock()
 	if own == nil {
-		known, _, err := t.srv.store.Producer(t.id, p.id, o.s.producer)
+		seqNo, err := p.lastSeqNo(o.s.producer)
 		if err != nil {
 			o.err = err
 			return
 		}
-		own = &producerOwner{seqNo: known.SeqNo}
+		own = &producerOwner{seqNo: seqNo}
 	}
 	p.wmu.Lock()
 	old := own.session
@@ -124,12 +127,12 @@ func (o *writeOp) Apply(b *store.Batch) {
 		o.err = t.errDropped()
 		return
 	}
-	if !p.config().Active {
-		o.err = statusf(Ydb.StatusIds_OVERLOADED, "Write to inactive partition %d", p.id)
-		return
-	}
 	p.wmu.Lock()
 	defer p.wmu.Unlock()
+	if p.sealed {
+		o.err = errInactive(p)
+		return
+	}
 	var own *producerOwner
 	if s.producer != "" {
 		if own = p.owners[s.producer]; own == nil || own.session != s {
@@ -166,6 +169,9 @@ func (o *writeOp) Apply(b *store.Batch) {
 			b.PutProducer(t.id, p.id, s.producer, store.Producer{SeqNo: own.seqNo, WriteMs: ms})
 		}
 	}
+	if cfg := t.config.Load(); cfg.autoPartitioned() && o.data > 0 && p.load.add(o.applied, cfg, s.producer, o.data) {
+		p.askSplit()
+	}
 	o.response = &Ydb_Topic.StreamWriteMessage_WriteResponse{Acks: acks, PartitionId: int64(p.id)}
 }
 
@@ -200,6 +206,10 @@ func (o *writeOp) Done(err error) {
 		Status:        Ydb.StatusIds_SUCCESS,
 		ServerMessage: &Ydb_Topic.StreamWriteMessage_FromServer_WriteResponse{WriteResponse: o.response},
 	}, int64(o.size))
+}
+
+func errInactive(p *partition) error {
+	return statusf(Ydb.StatusIds_OVERLOADED, "Write to inactive partition %d", p.id)
 }
 
 func writtenAck(seqNo, offset int64) *Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck {
