@@ -137,7 +137,10 @@ func appendOps(b []byte, ops []lease.Op, wall int64) []byte {
 			}
 			b = append(b, 1)
 			b = binary.AppendVarint(b, op.Deadline-wall)
-		case lease.OpMove, lease.OpMoved:
+		case lease.OpMove:
+			b = binary.AppendUvarint(b, op.Sequence)
+			b = binary.AppendUvarint(b, op.Target)
+		case lease.OpMoved:
 			b = binary.AppendUvarint(b, op.Sequence)
 		case lease.OpUnmoved:
 			b = binary.AppendVarint(b, op.Deadline-wall)
@@ -228,7 +231,9 @@ func (d *decoder) ops(wall int64) []lease.Op {
 			if d.byte() != 0 {
 				op.Deadline = wall + d.varint()
 			}
-		case lease.OpMove, lease.OpMoved:
+		case lease.OpMove:
+			op.Sequence, op.Target = d.uvarint(), d.uvarint()
+		case lease.OpMoved:
 			op.Sequence = d.uvarint()
 		case lease.OpUnmoved:
 			op.Deadline = wall + d.varint()

@@ -26,6 +26,7 @@ func TestRecordRoundTrip(t *testing.T) {
 			lease.Op{Kind: lease.OpVisible, Offset: 1001, Deadline: wall + 43_200_000},
 			lease.Op{Kind: lease.OpVisible, Offset: 1002},
 			lease.Op{Kind: lease.OpMove, Offset: 1 << 50, Sequence: 9},
+			lease.Op{Kind: lease.OpMove, Offset: 1<<50 + 1, Sequence: 10, Target: 1<<64 - 1},
 			lease.Op{Kind: lease.OpMoved, Sequence: 9},
 			lease.Op{Kind: lease.OpUnmoved, Offset: 1003, Deadline: wall + 1},
 			lease.Op{Kind: lease.OpPurge, Offset: 2000},

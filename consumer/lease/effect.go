@@ -26,11 +26,11 @@ type EffectKind uint8
 
 // The effects of a Step.
 const (
-	// Answer gives the Outcome of the step's Receive, Delete, Visibility or Purge
-	// and, for a Receive, its Deliveries. Each of them has exactly one. It may leave
+	// Answer gives the Outcome of the step's Receive, Delete, Visibility, MoveOut or
+	// Purge and, for a Receive, its Deliveries. Each of them has exactly one. It may leave
 	// the process only after the journal holds the step's ops and those before.
 	Answer EffectKind = iota + 1
-	// Move asks for the dead-letter move Sequence of message Offset. The shell
+	// Move asks for the move Sequence of message Offset to Target. The shell
 	// may start it once the op that came with it is durable.
 	Move
 	// Drained says that no message of Group is left. It comes only after Ended. It
@@ -45,6 +45,8 @@ type Effect struct {
 	Deliveries []Delivery
 	Offset     int64
 	Sequence   uint64
+	Target     uint64 // of a Move: 0 = the dead-letter queue
+	Moves      int    // of a MoveOut's Answer: how many moves began
 	Group      Hash
 	Receives   uint32 // of a Move: how often the message was handed out
 }

@@ -39,7 +39,10 @@ const (
 	// Ended says that the log has no message from the cursor on, and never will: it
 	// was split. From then on Drained tells of each group that has none left.
 	Ended
-	// Moved reports that the dead-letter moves numbered up to Sequence are durable
+	// MoveOut begins to move up to Max visible messages to Target, in the order of
+	// a Receive. The step's Answer gives the last Sequence, and in Moves their number.
+	MoveOut
+	// Moved reports that the moves numbered up to Sequence are durable
 	// in their target.
 	Moved
 	// Unmovable gives the message Offset of a dead-letter move back, because its
@@ -61,6 +64,7 @@ type Input struct {
 	// gets them again, with the same receive counts and a new visibility timeout.
 	AttemptID Hash
 	Sequence  uint64
+	Target    uint64 // above 0; 0 stands for the dead-letter queue
 	Groups    []Hash // not kept
 }
 

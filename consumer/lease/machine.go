@@ -122,6 +122,8 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		if !m.repeat(in) {
 			m.answer(Done)
 		}
+	case MoveOut:
+		m.moveOut(in)
 	case Delete:
 		m.answer(m.delete(in.Offset, in.Attempt))
 	case Visibility:

@@ -41,6 +41,7 @@ type message struct {
 	returned    bool  // standard: not fresh
 	forced      bool
 	move        uint64 // 0 = not on the move
+	target      uint64 // of the move
 	receives    uint32
 	first, last int64
 	by          *try // the receive it is leased by, if that had an attempt id
@@ -220,7 +221,7 @@ func (q *model) configure(cfg lease.Config) {
 	changed := q.cfg.Delay != cfg.Delay
 	q.cfg = cfg
 	for _, m := range q.msgs {
-		if q.cfg.FIFO && changed && !m.gone && m.move == 0 && m.receives == 0 && !q.expired(m) {
+		if q.cfg.FIFO && changed && !m.gone && m.move == 0 && m.receives == 0 && !m.forced && !q.expired(m) {
 			q.delay(m)
 		}
 	}
@@ -256,7 +257,7 @@ func (q *model) restart() {
 		case m.gone || m.move != 0:
 		case q.expired(m):
 			m.gone = true
-		case m.receives == 0:
+		case m.receives == 0 && !m.forced:
 			q.delay(m)
 			m.returned = m.hidden
 		case m.until <= q.now:
@@ -279,17 +280,32 @@ func (q *model) inFlight() int {
 func (q *model) move(e lease.Effect) error {
 	m := q.find(e.Offset)
 	if m != nil && m.move == e.Sequence {
-		if e.Sequence <= q.announced {
-			return fmt.Errorf("move %d announced again", e.Sequence)
+		if e.Sequence <= q.announced || e.Target != m.target {
+			return fmt.Errorf("move %+v announced again, or to another target than %d", e, m.target)
 		}
 		q.announced = e.Sequence
 		return nil
 	}
-	if m == nil || !q.deliverable(m) || !q.exhausted(m) || e.Sequence != q.sequence+1 {
+	if m == nil || !q.deliverable(m) || e.Target == 0 && !q.exhausted(m) || e.Sequence != q.sequence+1 {
 		return fmt.Errorf("move %+v of %+v", e, m)
 	}
-	m.move, m.leased, m.hidden = e.Sequence, false, false
+	m.move, m.target, m.leased, m.hidden = e.Sequence, e.Target, false, false
 	q.sequence, q.announced = e.Sequence, e.Sequence
+	return nil
+}
+
+// moveOut checks the answer to a MoveOut whose moves have been followed: they are
+// as many as were asked for, or nothing more could be moved.
+func (q *model) moveOut(in lease.Input, before uint64, answer lease.Effect) error {
+	began := int(q.sequence - before)
+	if answer.Moves != began || began > in.Max || (began > 0 && answer.Sequence != q.sequence) {
+		return fmt.Errorf("%d moves began up to %d, the answer is %+v", began, q.sequence, answer)
+	}
+	for _, m := range q.msgs {
+		if began < in.Max && q.deliverable(m) {
+			return fmt.Errorf("%d of %d moves began, but message %d could be moved", began, in.Max, m.Offset)
+		}
+	}
 	return nil
 }
 

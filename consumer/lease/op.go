@@ -12,7 +12,8 @@ const (
 	OpDelete OpKind = 2
 	// OpVisible: the lease of Offset ends at Deadline; Deadline 0 = it has ended.
 	OpVisible OpKind = 3
-	// OpMove: Offset waits for its dead-letter move Sequence.
+	// OpMove: Offset waits for its move Sequence, to the dead-letter queue or to
+	// Target.
 	OpMove OpKind = 4
 	// OpMoved: the moves up to Sequence are done; their messages are gone.
 	OpMoved OpKind = 5
@@ -38,5 +39,6 @@ type Op struct {
 	Time     int64 // ms since the epoch
 	Deadline int64 // ms since the epoch
 	Sequence uint64
+	Target   uint64
 	Hash     Hash
 }

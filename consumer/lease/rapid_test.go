@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -40,6 +41,7 @@ func checkModel(t *testing.T, cfg lease.Config) {
 			"tick":       d.tick,
 			"wait":       d.wait,
 			"moved":      d.moved,
+			"move out":   d.moveOut,
 			"unmovable":  d.unmovable,
 			"hold":       d.hold,
 			"ended":      d.ended,
@@ -99,6 +101,8 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 	case lease.Purge:
 		d.q.purge(in.Upto)
 		want = lease.Done
+	case lease.MoveOut:
+		want = lease.Done
 	case lease.Moved:
 		d.q.moved(in.Sequence)
 	case lease.Unmovable:
@@ -127,8 +131,9 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 // follow checks the effects of one step. Only requests have an outcome; again is
 // what a receive must repeat.
 func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want lease.Outcome, again []*message) {
-	answers := 0
+	answers, before := 0, d.q.sequence
 	var deliveries []lease.Delivery
+	var answer lease.Effect
 	for _, e := range effects {
 		switch e.Kind {
 		case lease.Answer:
@@ -136,7 +141,7 @@ func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want
 			if e.Outcome != want {
 				t.Fatalf("answer %+v to %+v, want outcome %d", e, in, want)
 			}
-			deliveries = e.Deliveries
+			answer, deliveries = e, e.Deliveries
 		case lease.Move:
 		case lease.Drained:
 			i := slices.Index(d.left, e.Group)
@@ -167,6 +172,10 @@ func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want
 	}
 	_ = follow() // some may need this answer first
 	switch {
+	case in.Kind == lease.MoveOut:
+		if err := errors.Join(follow(), d.q.moveOut(in, before, answer)); err != nil {
+			t.Fatalf("moving out %+v: %v", in, err)
+		}
 	case again != nil || in.Kind == lease.Repeat:
 		if err := d.q.repeat(again, in.Visibility, deliveries); err != nil {
 			t.Fatalf("repeated receive %+v: %v", in, err)
@@ -281,6 +290,10 @@ func (d *driver) wait(t *rapid.T) {
 
 func (d *driver) moved(t *rapid.T) {
 	d.step(t, lease.Input{Kind: lease.Moved, Sequence: rapid.Uint64Range(0, d.q.sequence).Draw(t, "sequence")})
+}
+
+func (d *driver) moveOut(t *rapid.T) {
+	d.step(t, lease.Input{Kind: lease.MoveOut, Max: rapid.IntRange(1, 4).Draw(t, "max"), Target: rapid.Uint64Range(1, 3).Draw(t, "target")})
 }
 
 func (d *driver) unmovable(t *rapid.T) {

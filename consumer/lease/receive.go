@@ -130,7 +130,7 @@ func (m *Machine) deliver(ref uint32, visibility int64) bool {
 	x := &m.nodes.nodes[n]
 	if limit := m.cfg.MaxReceives; limit > 0 && uint32(x.receives) >= limit && x.flags&nodeForced == 0 {
 		if m.budget > 0 {
-			m.startMove(ref)
+			m.startMove(ref, 0)
 		}
 		return false
 	}
@@ -206,7 +206,7 @@ func (m *Machine) slim(r *record) {
 	if r.node == 0 {
 		return
 	}
-	if x := &m.nodes.nodes[r.node]; x.receives == 0 && x.flags&nodeMoved == 0 {
+	if x := &m.nodes.nodes[r.node]; x.receives == 0 && x.flags&(nodeMoved|nodeForced) == 0 {
 		m.nodes.release(r.node)
 		r.node = 0
 	}
@@ -223,7 +223,7 @@ func (m *Machine) delayAgain() {
 		}
 		if r.node != 0 {
 			x := &m.nodes.nodes[r.node]
-			if x.receives > 0 || r.status() == moving {
+			if x.receives > 0 || x.flags&nodeForced != 0 || r.status() == moving {
 				return
 			}
 			if x.flags&nodeMoved != 0 {

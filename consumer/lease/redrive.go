@@ -10,9 +10,10 @@ import (
 // asks for the next step at once.
 const maxMovesPerStep = 256
 
-// move is one message on its way to the dead-letter queue.
+// move is one message on its way to another queue.
 type move struct {
 	sequence uint64
+	target   uint64 // 0 = the dead-letter queue
 	offset   int64  // -1 = done or given up
 	ref      uint32 // 0 = not loaded
 }
@@ -88,9 +89,39 @@ func (s *moves) offsets(from, to int64) []int64 {
 	return out
 }
 
-// startMove sends a visible message to the dead-letter queue. Its group goes on
-// without it.
-func (m *Machine) startMove(ref uint32) {
+// moveOut begins moves of visible messages to a target, as many as in.Max and
+// the step allow.
+func (m *Machine) moveOut(in Input) {
+	count := 0
+	for ref := m.nextMovable(); ref != 0 && count < in.Max && m.budget > 0; ref = m.nextMovable() {
+		if m.expired(m.window.at(ref).sent()) {
+			m.remove(ref)
+			continue
+		}
+		m.ensure(ref)
+		m.startMove(ref, in.Target)
+		count++
+	}
+	answer := Effect{Kind: Answer, Outcome: Done, Moves: count}
+	if count > 0 {
+		answer.Sequence = m.moves.next - 1
+	}
+	m.effects = append(m.effects, answer)
+}
+
+// nextMovable gives the message that a receive would hand out next.
+func (m *Machine) nextMovable() uint32 {
+	switch {
+	case !m.cfg.FIFO:
+		return m.nextLoose()
+	case m.groups.ready > 0:
+		return m.groups.all[m.groups.head].head
+	}
+	return 0
+}
+
+// startMove sends a visible message to a target. Its group goes on without it.
+func (m *Machine) startMove(ref uint32, target uint64) {
 	r := m.window.at(ref)
 	if r.status() == parked {
 		m.unpark(ref)
@@ -105,9 +136,9 @@ func (m *Machine) startMove(ref uint32) {
 		m.settle(r.group)
 	}
 	m.budget--
-	sequence := m.moves.begin(move{offset: offset, ref: ref})
+	sequence := m.moves.begin(move{target: target, offset: offset, ref: ref})
 	m.nodes.nodes[r.node].at = int64(sequence)
-	m.emit(Op{Kind: OpMove, Offset: offset, Sequence: sequence})
+	m.emit(Op{Kind: OpMove, Offset: offset, Sequence: sequence, Target: target})
 }
 
 // announce asks for the moves that may start.
@@ -122,7 +153,9 @@ func (m *Machine) announce() {
 			return
 		}
 		receives := m.nodes.nodes[m.window.at(v.ref).node].receives
-		m.effects = append(m.effects, Effect{Kind: Move, Offset: v.offset, Sequence: v.sequence, Receives: uint32(receives)})
+		m.effects = append(m.effects, Effect{
+			Kind: Move, Offset: v.offset, Sequence: v.sequence, Target: v.target, Receives: uint32(receives),
+		})
 	}
 }
 

@@ -180,7 +180,7 @@ func (m *Machine) applyMove(op Op) {
 	}
 	m.unbind(n)
 	m.nodes.nodes[n].status = moving
-	m.nodes.nodes[n].at = int64(m.moves.begin(move{offset: op.Offset}))
+	m.nodes.nodes[n].at = int64(m.moves.begin(move{target: op.Target, offset: op.Offset}))
 }
 
 // Replayed ends the replay at now. Load goes on from Cursor.

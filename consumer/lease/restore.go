@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 )
 
@@ -49,6 +50,7 @@ func (m *Machine) restore(snapshot []byte) error {
 	m.restoreStates(&d, base)
 	m.restoreAttempts(&d)
 	m.restoreDuplicates(&d)
+	m.restoreTargets(&d)
 	d.check(len(d.rest) == 0)
 	if d.bad {
 		return fmt.Errorf("%w: contents", ErrSnapshot)
@@ -138,6 +140,20 @@ func (m *Machine) restoreDuplicates(d *decoder) {
 		if d.check(count > 0 && end <= maxOffset && at >= 0 && at <= maxTime) {
 			m.dups.add(from, end, at)
 		}
+	}
+}
+
+func (m *Machine) restoreTargets(d *decoder) {
+	var sequence uint64
+	for n := d.count(); n > 0 && !d.bad; n-- {
+		step := uint64(d.uvarint(maxOffset))
+		target := uint64(d.uvarint(math.MaxUint64))
+		sequence += step
+		i, found := m.moves.find(sequence)
+		if !d.check(found && step > 0 && target != 0) {
+			return
+		}
+		m.moves.queue[i].target = target
 	}
 }
 

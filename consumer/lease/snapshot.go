@@ -62,6 +62,7 @@ func (m *Machine) Snapshot(dst []byte) []byte {
 	}
 	dst = m.appendAttempts(dst)
 	dst = m.appendDuplicates(dst)
+	dst = m.appendTargets(dst)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable()))
 }
 
@@ -92,6 +93,24 @@ func (m *Machine) appendDuplicates(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(r.to-r.from))
 		dst = binary.AppendVarint(dst, r.at-at)
 		end, at = r.to, r.at
+	}
+	return dst
+}
+
+// appendTargets tells which moves are not for the dead-letter queue.
+func (m *Machine) appendTargets(dst []byte) []byte {
+	var list []move
+	for _, v := range m.moves.queue {
+		if v.offset >= 0 && v.target != 0 {
+			list = append(list, v)
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	var last uint64
+	for _, v := range list {
+		dst = binary.AppendUvarint(dst, v.sequence-last)
+		dst = binary.AppendUvarint(dst, v.target)
+		last = v.sequence
 	}
 	return dst
 }
@@ -150,12 +169,14 @@ func (m *Machine) states() []state {
 	put := func(offset int64, s status, x *node) {
 		next := state{offset: offset, count: 1, receives: x.receives, first: x.first, last: x.last, at: x.at}
 		next.forced = x.flags&nodeForced != 0
-		switch s {
-		case moving:
+		if x.receives == 0 {
+			next.first, next.last = 0, 0 // of a moved message first is its write time, which the log knows
+		}
+		switch {
+		case s == moving:
 			next.class = classMove
-		case held:
+		case s == held, x.receives == 0: // of the latter only a given-up move is journaled
 			next.class = classHeld
-		case visible, leased, delayed, parked, statuses:
 		}
 		if n := len(states); n > 0 && states[n-1].continues(next) {
 			states[n-1].count++
@@ -168,7 +189,7 @@ func (m *Machine) states() []state {
 		if r.node == 0 {
 			return
 		}
-		if x := &m.nodes.nodes[r.node]; x.receives > 0 || r.status() == moving || r.status() == held {
+		if x := &m.nodes.nodes[r.node]; x.receives > 0 || x.flags&nodeForced != 0 || r.status() == moving {
 			put(offset, r.status(), x)
 		}
 	})

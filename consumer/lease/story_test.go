@@ -128,6 +128,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		in = lease.Input{Kind: lease.Purge, Upto: s.pos(t, d, 0)}
 	case "tick":
 		in = lease.Input{Kind: lease.Tick}
+	case "move-out":
+		in = lease.Input{Kind: lease.MoveOut, Max: int(s.int(t, d, "max", 1)), Target: uint64(s.int(t, d, "target", 1))}
 	case "moved":
 		in = lease.Input{Kind: lease.Moved, Sequence: uint64(s.pos(t, d, 0))}
 	case "unmovable":
@@ -172,7 +174,7 @@ func (s *story) step(in lease.Input) {
 	for _, e := range s.m.Step(s.now, in) {
 		switch e.Kind {
 		case lease.Move:
-			fmt.Fprintf(&s.out, "move %d sequence %d\n", e.Offset, e.Sequence)
+			fmt.Fprintf(&s.out, "move %d sequence %d%s\n", e.Offset, e.Sequence, target(e.Target))
 		case lease.Drained:
 			fmt.Fprintf(&s.out, "drained %s\n", name(e.Group))
 		case lease.Answer:
@@ -180,9 +182,20 @@ func (s *story) step(in lease.Input) {
 			for _, d := range e.Deliveries {
 				fmt.Fprintf(&s.out, " %d(receives=%d first=%d until=%d)", d.Offset, d.Receives, d.FirstReceived, d.Deadline)
 			}
+			if e.Moves > 0 {
+				fmt.Fprintf(&s.out, " %d moves up to %d", e.Moves, e.Sequence)
+			}
 			s.out.WriteByte('\n')
 		}
 	}
+}
+
+// target names where a move goes, if it is not the dead-letter queue.
+func target(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" target %d", n)
 }
 
 func (s *story) end() string {
@@ -197,7 +210,7 @@ func (s *story) end() string {
 		case lease.OpVisible:
 			fmt.Fprintf(&s.out, "op visible %d until %d\n", op.Offset, op.Deadline)
 		case lease.OpMove:
-			fmt.Fprintf(&s.out, "op move %d sequence %d\n", op.Offset, op.Sequence)
+			fmt.Fprintf(&s.out, "op move %d sequence %d%s\n", op.Offset, op.Sequence, target(op.Target))
 		case lease.OpMoved:
 			fmt.Fprintf(&s.out, "op moved upto %d\n", op.Sequence)
 		case lease.OpPurge:
