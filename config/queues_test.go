@@ -54,7 +54,7 @@ func TestQueuesRefused(t *testing.T) {
 		{"queues: orders", "want a list of queues"},
 		{"queues: [orders]", "want name, attributes and tags"},
 		{"queues: [{attributes: {DelaySeconds: 1}}]", "has no name"},
-		{"queues: [{name: q, atributes: {}}]", `unknown key "atributes"`},
+		{"queues: [{name: q, policies: {}}]", `unknown key "policies"`},
 		{"queues: [{name: q, name: r}]", "given twice"},
 		{"queues: [{name: q, attributes: [DelaySeconds]}]", "want a mapping"},
 		{"queues: [{name: q, tags: {a: [1]}}]", `"a": want a single value`},

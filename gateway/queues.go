@@ -25,6 +25,19 @@ type queue struct {
 	visibility time.Duration
 	wait       time.Duration
 	spec       consumer.Spec
+	// deadLetter is the target of the RedrivePolicy, and undirected the queue
+	// without that policy: what counts while the target does not exist.
+	deadLetter string
+	undirected *queue
+}
+
+// now is the queue as it is at present: its messages stay, and go on being
+// received, while there is nowhere to move them.
+func (q *queue) now(c *catalog.Catalog) *queue {
+	if q.undirected != nil && !c.Has(q.deadLetter) {
+		return q.undirected
+	}
+	return q
 }
 
 // queues parses the attributes of queues, and remembers the result for as long
@@ -53,7 +66,7 @@ func (s *queues) get(ctx context.Context, name string) (*queue, error) {
 	q := s.parsed[name]
 	s.mu.RUnlock()
 	if q != nil && q.same(&found) {
-		return q, nil
+		return q.now(s.opts.Catalog), nil
 	}
 	q = s.parse(found)
 	s.mu.Lock()
@@ -65,7 +78,7 @@ func (s *queues) get(ctx context.Context, name string) (*queue, error) {
 		}
 	}
 	s.parsed[name] = q
-	return q, nil
+	return q.now(s.opts.Catalog), nil
 }
 
 func (s *queues) forget(name string) {
@@ -113,6 +126,8 @@ func (s *queues) parse(found catalog.Queue) *queue {
 	}
 	if policy, err := api.ParseRedrive(found.Attributes[api.AttrRedrivePolicy]); err == nil && policy.MaxReceive > 0 {
 		if target := s.opts.nameOfARN(policy.TargetARN); target != "" {
+			without := *q
+			q.deadLetter, q.undirected = target, &without
 			q.spec.Settings.MaxReceiveCount = policy.MaxReceive
 			q.spec.Settings.DeadLetterTopic, q.spec.Settings.DeadLetterConsumer = s.topicOf(target)
 		}

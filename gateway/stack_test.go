@@ -39,6 +39,27 @@ type stack struct {
 
 func newStack(t testing.TB, change func(*gateway.Options)) *stack {
 	t.Helper()
+	s := assemble(t, change)
+	web := httptest.NewServer(s.handler)
+	t.Cleanup(web.Close)
+	s.url, s.client = web.URL, web.Client()
+	return s
+}
+
+// numbered lets the shared consumer write dead letters through the pool.
+type numbered struct{ *partition.Sequence }
+
+func (s numbered) Write(ctx context.Context, messages []consumer.Numbered) error {
+	list := make([]partition.Numbered, len(messages))
+	for i, m := range messages {
+		list[i] = partition.Numbered{Number: m.Number, Group: m.Group, Key: m.Key, Record: m.Record}
+	}
+	return s.Sequence.Write(ctx, list)
+}
+
+// assemble is newStack without the HTTP server.
+func assemble(t testing.TB, change func(*gateway.Options)) *stack {
+	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	control := topicd.NewControl()
 	server, err := topicd.New(topicd.Options{FS: vfs.NewMem(), Control: control})
@@ -46,9 +67,12 @@ func newStack(t testing.TB, change func(*gateway.Options)) *stack {
 	conn := ydbtopic.InProcess("/local", server.Register)
 	queues, err := catalog.New(catalog.Options{Topics: conn.Topics(), Scheme: conn.Scheme(), Logger: log})
 	must(t, err)
-	shared, err := consumer.New(consumer.Options{Topics: conn.Topics(), Scheme: conn.Scheme(), Database: "/local", Logger: log})
-	must(t, err)
 	pool, err := partition.New(partition.Options{Topics: conn.Topics(), Logger: log})
+	must(t, err)
+	shared, err := consumer.New(consumer.Options{
+		Topics: conn.Topics(), Scheme: conn.Scheme(), Database: "/local", Logger: log,
+		Sequence: func(topic, producer string) consumer.SequenceWriter { return numbered{pool.Sequence(topic, producer)} },
+	})
 	must(t, err)
 	o := gateway.Options{Catalog: queues, Consumer: shared, Pool: pool, Logger: log}
 	if change != nil {
@@ -59,10 +83,8 @@ func newStack(t testing.TB, change func(*gateway.Options)) *stack {
 	running, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- queues.Run(running) }()
-	web := httptest.NewServer(edge.Handler())
-	s := &stack{t: t, handler: edge.Handler(), url: web.URL, client: web.Client(), pool: pool, edge: edge, control: control}
+	s := &stack{t: t, handler: edge.Handler(), pool: pool, edge: edge, control: control}
 	t.Cleanup(func() {
-		web.Close()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
 		err := errors.Join(pool.Close(ctx), shared.Close(ctx))

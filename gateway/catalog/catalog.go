@@ -147,6 +147,12 @@ func (c *Catalog) Select(after string, most int, keep func(Queue) bool) []string
 	return c.state.selected(after, most, keep)
 }
 
+// Has tells whether the catalogue holds a queue of this canonical name.
+func (c *Catalog) Has(name string) bool {
+	_, ok := c.known(name)
+	return ok
+}
+
 // Await waits until the log has been read to its end once: from then on List
 // and Select are complete as of some moment, though the server may have gone away
 // since. Error: ErrUnavailable when ctx ends first.

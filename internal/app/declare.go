@@ -26,13 +26,14 @@ func declarations(queues config.Queues) ([]gateway.Declaration, error) {
 	return all, nil
 }
 
-// declarationError makes a setting that cannot work of one that cannot be met.
+// declarationError makes a setting that cannot work of a declaration that cannot
+// be met; nil when err is of another kind.
 func declarationError(err error) error {
 	var bad *gateway.DeclarationError
 	if errors.As(err, &bad) {
 		return &config.Error{Key: "queues", Value: bad.Queue, Err: bad.Err}
 	}
-	return err
+	return nil
 }
 
 // declare makes the queues of the configuration. While the topic server is out
@@ -44,7 +45,7 @@ func (p *gatewayProcess) declare(ctx context.Context) error {
 	first, cancel := context.WithTimeout(ctx, startWait)
 	err := p.edge.Declare(first, p.declared)
 	cancel()
-	if wrong := declarationError(err); err == nil || wrong != err {
+	if wrong := declarationError(err); err == nil || wrong != nil {
 		return wrong
 	}
 	again, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,7 +70,7 @@ func (p *gatewayProcess) declareLater(ctx context.Context, err error) {
 		if err = p.edge.Declare(ctx, p.declared); err == nil || ctx.Err() != nil {
 			return
 		}
-		if wrong := declarationError(err); wrong != err {
+		if wrong := declarationError(err); wrong != nil {
 			p.failed <- wrong
 			return
 		}
