@@ -42,6 +42,10 @@ check: fmt-check lint ## formatting, vet, lint, and all tests under the race det
 e2e: build ## tests of the built binary, in every deployment
 	SQSGATE_BIN=$(CURDIR)/bin/sqsgate go test -tags e2e -count=1 -timeout 15m ./e2e/...
 
+.PHONY: sdk-suite
+sdk-suite: build ## topic tests of ydb-go-sdk against `sqsgate topicd`
+	topicd/sdksuite/run.sh
+
 .PHONY: bench
 bench: build ## figures over HTTP (BENCHFLAGS="--repeat=1"), then benchmarks (BENCH=regexp BENCHTIME=1s)
 	bin/sqsload bench --server bin/sqsgate $(BENCHFLAGS)

@@ -9,10 +9,10 @@ import (
 	"sqsgate/topicd/store"
 )
 
-// CreateTopic makes a topic in a directory that exists.
+// CreateTopic makes a topic, and the directories above it that do not exist.
 //
-// Errors: BAD_REQUEST (validate.go), SCHEME_ERROR for a missing parent or a
-// directory of that name, ALREADY_EXISTS, PRECONDITION_FAILED for a metering mode.
+// Errors: BAD_REQUEST (validate.go), SCHEME_ERROR for a topic in the place of a
+// directory or a directory of that name, ALREADY_EXISTS, PRECONDITION_FAILED for a metering mode.
 func (s *Server) CreateTopic(ctx context.Context, req *Ydb_Topic.CreateTopicRequest) (*Ydb_Topic.CreateTopicResponse, error) {
 	err := s.unary(ctx, "CreateTopic", func(ctx context.Context) error { return s.createTopic(ctx, req) })
 	return &Ydb_Topic.CreateTopicResponse{Operation: operation(&Ydb_Topic.CreateTopicResult{}, err)}, nil
@@ -37,7 +37,8 @@ func (s *Server) createTopic(ctx context.Context, req *Ydb_Topic.CreateTopicRequ
 		}
 		return statusf(Ydb.StatusIds_ALREADY_EXISTS, "topic %q already exists", path)
 	}
-	if err := s.tree.directory(parentOf(path)); err != nil {
+	above, err := s.missingDirectories(parentOf(path))
+	if err != nil {
 		return err
 	}
 	e := s.tree.nextEntry(path)
@@ -46,12 +47,14 @@ func (s *Server) createTopic(ctx context.Context, req *Ydb_Topic.CreateTopicRequ
 		return err
 	}
 	if err := s.commit(ctx, func(b *store.Batch) error {
+		above.put(b)
 		b.PutCounter(e.id)
 		b.PutEntry(path, value)
 		return nil
 	}); err != nil {
 		return err
 	}
+	above.show(s.tree)
 	e.topic = newTopic(s, e, cfg)
 	s.tree.put(e)
 	return nil

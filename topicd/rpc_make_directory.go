@@ -29,42 +29,59 @@ func (s *Server) makeDirectory(ctx context.Context, path string) error {
 		return err
 	}
 	defer s.tree.unlock()
-	var fresh []*entry
+	fresh, err := s.missingDirectories(full)
+	if err != nil || len(fresh.entries) == 0 {
+		return err
+	}
+	if err := s.commit(ctx, func(b *store.Batch) error { fresh.put(b); return nil }); err != nil {
+		return err
+	}
+	fresh.show(s.tree)
+	return nil
+}
+
+// newDirectories are entries that are not in the tree yet, with their stored form.
+type newDirectories struct {
+	entries []*entry
+	values  [][]byte
+}
+
+// missingDirectories makes entries for the directories down to path that do
+// not exist. The caller holds the tree's gate.
+func (s *Server) missingDirectories(path string) (newDirectories, error) {
+	var fresh newDirectories
 	at := s.opts.Database
-	for name := range strings.SplitSeq(strings.TrimPrefix(full, at), "/") {
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, at), "/") {
 		if name == "" {
 			continue
 		}
 		at += "/" + name
-		e := s.tree.get(at)
-		if e == nil {
-			fresh = append(fresh, s.tree.nextEntry(at))
+		if e := s.tree.get(at); e != nil {
+			if e.topic != nil {
+				return newDirectories{}, schemeError("path %q is not a directory", at)
+			}
 			continue
 		}
-		if e.topic != nil {
-			return schemeError("path %q is not a directory", at)
+		e := s.tree.nextEntry(at)
+		value, err := e.encode(nil)
+		if err != nil {
+			return newDirectories{}, err
 		}
+		fresh.entries = append(fresh.entries, e)
+		fresh.values = append(fresh.values, value)
 	}
-	if len(fresh) == 0 {
-		return nil
+	return fresh, nil
+}
+
+func (d newDirectories) put(b *store.Batch) {
+	for i, e := range d.entries {
+		b.PutCounter(e.id)
+		b.PutEntry(e.path, d.values[i])
 	}
-	values := make([][]byte, len(fresh))
-	for i, e := range fresh {
-		if values[i], err = e.encode(nil); err != nil {
-			return err
-		}
+}
+
+func (d newDirectories) show(t *tree) {
+	for _, e := range d.entries {
+		t.put(e)
 	}
-	if err := s.commit(ctx, func(b *store.Batch) error {
-		for i, e := range fresh {
-			b.PutCounter(e.id)
-			b.PutEntry(e.path, values[i])
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	for _, e := range fresh {
-		s.tree.put(e)
-	}
-	return nil
 }

@@ -74,10 +74,14 @@ func TestScheme(t *testing.T) {
 	}
 	create("a/q.fifo", Ydb.StatusIds_ALREADY_EXISTS)
 	create("a", Ydb.StatusIds_SCHEME_ERROR)
-	create("no/such/dir", Ydb.StatusIds_SCHEME_ERROR)
+	create("no/such/topic", Ydb.StatusIds_SUCCESS)
+	create("ab/topic", Ydb.StatusIds_SCHEME_ERROR)
 	create("", Ydb.StatusIds_BAD_REQUEST)
 	for range 2 { // the second time after a restart
-		if got := list("/local/"); got != "local:DATABASE a:DIRECTORY ab:TOPIC" {
+		if got := list("/local/"); got != "local:DATABASE a:DIRECTORY ab:TOPIC no:DIRECTORY" {
+			t.Error(got)
+		}
+		if got := list("no/such"); got != "such:DIRECTORY topic:TOPIC" {
 			t.Error(got)
 		}
 		if got := list("a"); got != "a:DIRECTORY q.fifo:TOPIC" {
