@@ -75,7 +75,7 @@ func (p *partition) stats() *Ydb_Topic.PartitionStats {
 	defer p.mu.Unlock()
 	return &Ydb_Topic.PartitionStats{
 		PartitionOffsets: &Ydb_Topic.OffsetsRange{Start: p.start, End: p.end},
-		StoreSizeBytes:   storeSize(p.bytes), LastWriteTime: millis(p.writtenMs), MaxWriteTimeLag: noLag(),
+		StoreSizeBytes:   storeSize(p.bytes - p.dropped), LastWriteTime: millis(p.writtenMs), MaxWriteTimeLag: noLag(),
 		BytesWritten: p.written.describe(time.Now()),
 	}
 }
@@ -111,7 +111,7 @@ func (t *topic) describe(req *Ydb_Topic.DescribeTopicRequest) *Ydb_Topic.Describ
 	for i, p := range c.parts {
 		out.Partitions = append(out.Partitions, p.describe(&c.Partitions[i], req.GetIncludeStats(), req.GetIncludeLocation()))
 		p.mu.Lock()
-		size += p.bytes
+		size += p.bytes - p.dropped
 		w := p.written.describe(now)
 		perMinute, perHour, perDay = perMinute+w.GetPerMinute(), perHour+w.GetPerHour(), perDay+w.GetPerDay()
 		if last == 0 || p.writtenMs < last {

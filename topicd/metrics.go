@@ -17,6 +17,7 @@ type metrics struct {
 	readBytes     prometheus.Counter
 	readFromStore prometheus.Counter
 	splits        prometheus.Counter
+	removed       prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -36,6 +37,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		read:          counter("sqsgate_topicd_read_messages", "Messages sent to readers."),
 		readBytes:     counter("sqsgate_topicd_read_bytes", "Bytes sent to readers."),
 		readFromStore: counter("sqsgate_topicd_read_store_messages", "Messages sent to readers that were no longer in the memory tail."),
+		removed:       counter("sqsgate_topicd_removed_messages", "Messages removed by retention."),
 		splits:        counter("sqsgate_topicd_splits", "Partitions split."),
 	}
 	if reg == nil {
@@ -43,7 +45,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.calls, m.sessions, m.written, m.writtenBytes, m.skipped, m.read, m.readBytes, m.readFromStore, m.splits,
+		m.calls, m.sessions, m.written, m.writtenBytes, m.skipped, m.read, m.readBytes, m.readFromStore, m.splits, m.removed,
 	} {
 		errs = append(errs, reg.Register(c))
 	}

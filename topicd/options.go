@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,8 @@ type Options struct {
 	TailBytes     int64 // recent messages kept decoded for live readers, all partitions together; default 32 MiB
 	MinFreeBytes  int64 // free disk space below which writes are refused; default 128 MiB
 
+	RetentionEvery time.Duration // how often old messages are looked for; default 30 s
+
 	Logger     *slog.Logger          // nil = discard
 	Registerer prometheus.Registerer // nil = no metrics exported
 	Control    *Control              // fault injection in tests; nil in production
@@ -39,6 +42,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.TailBytes == 0 {
 		o.TailBytes = 32 << 20
+	}
+	if o.RetentionEvery == 0 {
+		o.RetentionEvery = 30 * time.Second
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -58,6 +64,9 @@ func (o Options) validate() error {
 	}
 	if o.TailBytes < 0 {
 		return fmt.Errorf("topicd: tail size %d is negative", o.TailBytes)
+	}
+	if o.RetentionEvery < 0 {
+		return fmt.Errorf("topicd: retention interval %v is negative", o.RetentionEvery)
 	}
 	return nil
 }

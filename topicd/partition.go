@@ -25,7 +25,8 @@ type partition struct {
 	sealed bool                      // split: takes no more writes
 
 	load      writeLoad
-	splitting bool // waits for its split
+	splitting bool  // waits for its split
+	marked    int64 // bytes ever written as of the last mark
 
 	// The read side: what is durable.
 	mu        sync.Mutex
@@ -33,6 +34,8 @@ type partition struct {
 	end       int64 // offset after the last durable message
 	writtenMs int64 // write time of the last durable message
 	bytes     int64 // bytes of data ever written
+	dropped   int64 // bytes of data before start
+	firstMs   int64 // write time of the message at start; 0 = not known
 	written   windows
 	tail      tail
 	commits   map[string]int64          // by consumer
@@ -62,7 +65,8 @@ func newPartition(t *topic, c *partitionConfig) *partition {
 
 func (p *partition) restore(st store.State) {
 	p.next = st
-	p.start, p.end, p.writtenMs, p.bytes = st.Start, st.End, st.WrittenMs, st.Bytes
+	p.marked = st.Bytes
+	p.start, p.end, p.writtenMs, p.bytes, p.dropped = st.Start, st.End, st.WrittenMs, st.Bytes, st.Dropped
 	p.tail.start = st.End
 }
 

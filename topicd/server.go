@@ -95,6 +95,7 @@ func New(o Options) (*Server, error) {
 	)
 	s.Register(s.grpc)
 	s.handlers.Go(s.scale)
+	s.handlers.Go(s.retain)
 	o.Control.attach(s)
 	return s, nil
 }

@@ -164,6 +164,10 @@ func (o *writeOp) Apply(b *store.Batch) {
 	if len(o.written) > 0 {
 		p.next.WrittenMs = ms
 		p.next.Bytes += o.data
+		if p.next.Bytes-p.marked >= markEvery {
+			p.marked = p.next.Bytes
+			b.PutMark(t.id, p.id, p.next.End, p.next.Bytes)
+		}
 		b.PutState(t.id, p.id, p.next)
 		if own != nil {
 			b.PutProducer(t.id, p.id, s.producer, store.Producer{SeqNo: own.seqNo, WriteMs: ms})

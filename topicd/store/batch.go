@@ -17,6 +17,8 @@ type Batch struct {
 	// batch outgrows 4 GiB, which the bounded queue excludes; the committer
 	// treats it as a failed store.
 	err error
+	// freed is the size of what the round deletes, as far as the ops told.
+	freed int64
 }
 
 func (b *Batch) set(key, value []byte) {
@@ -62,6 +64,7 @@ type State struct {
 	End       int64 // offset of the next message
 	WrittenMs int64 // write time of the last message, Unix milliseconds
 	Bytes     int64 // bytes of data ever written
+	Dropped   int64 // bytes of data before Start
 }
 
 type stateKey struct {
@@ -90,7 +93,22 @@ func (b *Batch) putState(topic uint64, part uint32, s State) {
 	value = binary.AppendUvarint(value, uint64(s.End))
 	value = binary.AppendUvarint(value, uint64(s.WrittenMs))
 	value = binary.AppendUvarint(value, uint64(s.Bytes))
+	value = binary.AppendUvarint(value, uint64(s.Dropped))
 	b.set(partitionKey(topic, kindState, part, ""), value)
+}
+
+// PutMark remembers how many bytes of data the partition has before an
+// offset. Marks are what finds an offset by size.
+func (b *Batch) PutMark(topic uint64, part uint32, offset, bytes int64) {
+	b.set(markKey(topic, part, offset), binary.AppendUvarint([]byte{FormatVersion}, uint64(bytes)))
+}
+
+// DeleteMessages removes messages and marks with offsets in [from, to), whose
+// data has this many bytes, by range deletions.
+func (b *Batch) DeleteMessages(topic uint64, part uint32, from, to, bytes int64) {
+	b.keep(b.b.DeleteRange(messageKey(topic, part, from), messageKey(topic, part, to), nil))
+	b.keep(b.b.DeleteRange(markKey(topic, part, 0), markKey(topic, part, to), nil))
+	b.freed += bytes
 }
 
 // PutCommit stores the committed offset of a consumer on the partition.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -15,6 +16,8 @@ const (
 	maxRoundBytes = 4 << 20
 	// maxRoundsInFlight is how many batches may wait for their sync.
 	maxRoundsInFlight = 2
+	// flushFreedBytes of deleted data are worth a flush of their own.
+	flushFreedBytes = 8 << 20
 )
 
 // round is one batch on its way to the disk.
@@ -89,10 +92,25 @@ func (s *Store) commitRound(ops []Op) bool {
 		finish(r.ops, s.Err())
 		return false
 	}
+	s.flushDeletions(b.freed)
 	s.metrics.rounds.Inc()
 	s.metrics.ops.Add(float64(len(r.ops)))
 	s.rounds <- r
 	return true
+}
+
+// flushDeletions gets the space of deleted data back: tables are dropped only
+// when the deletion itself has left the memtable, which takes long on a store
+// with little to write.
+func (s *Store) flushDeletions(bytes int64) {
+	s.freed += bytes
+	if s.freed < flushFreedBytes {
+		return
+	}
+	s.freed = 0
+	if _, err := s.db.AsyncFlush(); err != nil {
+		s.opts.Logger.Warn("flushing deletions", slog.Any("error", err))
+	}
 }
 
 func (s *Store) finishLoop() {

@@ -23,6 +23,7 @@ const (
 	kindState    = 0x03
 	kindCommit   = 0x04
 	kindChoice   = 0x05
+	kindMark     = 0x06
 )
 
 const (
@@ -66,6 +67,12 @@ func putMessageKey(dst []byte, topic uint64, part uint32, offset int64) {
 func messageKey(topic uint64, part uint32, offset int64) []byte {
 	key := make([]byte, messageKeyLen)
 	putMessageKey(key, topic, part, offset)
+	return key
+}
+
+func markKey(topic uint64, part uint32, offset int64) []byte {
+	key := messageKey(topic, part, offset)
+	key[9] = kindMark
 	return key
 }
 

@@ -111,17 +111,67 @@ func (s *Store) States(topic uint64) (map[uint32]State, error) {
 	states := make(map[uint32]State)
 	from, to := kindSpan(topic, kindState)
 	err := s.scan(from, to, func(key, value []byte) error {
-		v, err := numbers(key, value, 4)
+		v, err := numbers(key, value, 5)
 		if err != nil {
 			return err
 		}
-		states[binary.BigEndian.Uint32(key[topicPrefixLen:])] = State{Start: v[0], End: v[1], WrittenMs: v[2], Bytes: v[3]}
+		states[binary.BigEndian.Uint32(key[topicPrefixLen:])] = State{Start: v[0], End: v[1], WrittenMs: v[2], Bytes: v[3], Dropped: v[4]}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading partitions of topic %d: %w", topic, err)
 	}
 	return states, nil
+}
+
+// Mark says how many bytes of data a partition has before an offset.
+type Mark struct{ Offset, Bytes int64 }
+
+// Marks calls f for the marks of the partition with offsets in [from, to), in
+// order, until it returns false.
+func (s *Store) Marks(topic uint64, part uint32, from, to int64, f func(Mark) bool) error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: markKey(topic, part, from), UpperBound: markKey(topic, part, to)})
+	if err != nil {
+		return fmt.Errorf("reading marks of topic %d partition %d: %w", topic, part, err)
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		var m Mark
+		if m, err = readMark(it); err != nil || !f(m) {
+			break
+		}
+	}
+	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
+		return fmt.Errorf("reading marks of topic %d partition %d: %w", topic, part, err)
+	}
+	return nil
+}
+
+// LastMark returns the last mark of the partition with an offset of at most
+// to; ok is false when there is none.
+func (s *Store) LastMark(topic uint64, part uint32, to int64) (m Mark, ok bool, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: markKey(topic, part, 0), UpperBound: markKey(topic, part, to+1)})
+	if err != nil {
+		return m, false, fmt.Errorf("reading marks of topic %d partition %d: %w", topic, part, err)
+	}
+	if ok = it.Last(); ok {
+		m, err = readMark(it)
+	}
+	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
+		return m, false, fmt.Errorf("reading marks of topic %d partition %d: %w", topic, part, err)
+	}
+	return m, ok, nil
+}
+
+func readMark(it *pebble.Iterator) (Mark, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return Mark{}, err
+	}
+	v, err := numbers(it.Key(), value, 1)
+	if err != nil {
+		return Mark{}, err
+	}
+	return Mark{Offset: messageOffset(it.Key()), Bytes: v[0]}, nil
 }
 
 // Commits calls f for every committed offset of the topic.

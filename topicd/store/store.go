@@ -20,7 +20,8 @@ type Store struct {
 	queue   *queue
 	rounds  chan round
 	wg      sync.WaitGroup
-	full    bool // what diskFull said last; the committer's
+	full    bool  // what diskFull said last; the committer's
+	freed   int64 // bytes deleted since the last flush for that; the committer's
 
 	failOnce sync.Once
 	failed   chan struct{}
