@@ -1,6 +1,7 @@
 package topicd
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,7 +29,10 @@ func virtual(t *testing.T, o Options, f func(t *testing.T, ts *testServer)) {
 		}
 		ch := new(inprocgrpc.Channel).WithCloner(sharing{})
 		s.Register(ch)
-		f(t, &testServer{Server: s, client: Ydb_Topic_V1.NewTopicServiceClient(ch)})
+		ts := &testServer{Server: s, client: Ydb_Topic_V1.NewTopicServiceClient(ch)}
+		// The context of the streams is cancelled before.
+		t.Cleanup(func() { runtime.KeepAlive(ts) })
+		f(t, ts)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,6 +26,15 @@ type testServer struct {
 	client Ydb_Topic_V1.TopicServiceClient
 	conn   *grpc.ClientConn
 	stop   func() // closes client and server; also done at the end of the test
+
+	mu   sync.Mutex
+	keep []any // streams: in a bubble the finalizer of one must not run
+}
+
+func (ts *testServer) hold(stream any) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.keep = append(ts.keep, stream)
 }
 
 func start(tb testing.TB, o Options) *testServer {
@@ -134,6 +144,7 @@ func (ts *testServer) openWriter(tb testing.TB, init *Ydb_Topic.StreamWriteMessa
 	if err != nil {
 		tb.Fatal(err)
 	}
+	ts.hold(stream)
 	w := &writer{tb: tb, stream: stream}
 	w.send(&Ydb_Topic.StreamWriteMessage_FromClient{
 		ClientMessage: &Ydb_Topic.StreamWriteMessage_FromClient_InitRequest{InitRequest: init},
@@ -221,6 +232,7 @@ func (ts *testServer) openReaderContext(ctx context.Context, tb testing.TB, init
 	if err != nil {
 		tb.Fatal(err)
 	}
+	ts.hold(stream)
 	r := &reader{tb: tb, stream: stream}
 	r.send(&Ydb_Topic.StreamReadMessage_FromClient{
 		ClientMessage: &Ydb_Topic.StreamReadMessage_FromClient_InitRequest{InitRequest: init},
