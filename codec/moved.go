@@ -99,3 +99,27 @@ func metadataSize(items []Item) int {
 	}
 	return n
 }
+
+// DeadLetterSource is the ARN of the queue a dead letter came from, or "".
+func DeadLetterSource(r Record) string {
+	for _, item := range r.Metadata {
+		if item.Key == keyDeadLetterSource {
+			return string(item.Value)
+		}
+	}
+	return ""
+}
+
+// Redriven returns a dead letter as it leaves the dead-letter queue: as a new
+// message, without its past.
+func Redriven(r Record) Record {
+	out := Record{Codec: r.Codec, Data: r.Data, ProducerID: r.ProducerID}
+	for _, item := range r.Metadata {
+		switch item.Key {
+		case keyMessageID, keySentMillis, keyDeadLetterSource, keyReceiveCount:
+		default:
+			out.Metadata = append(out.Metadata, item)
+		}
+	}
+	return out
+}

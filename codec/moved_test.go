@@ -76,3 +76,24 @@ func TestMovedFits(t *testing.T) {
 		t.Errorf("%d bytes of metadata", metadataSize(moved.Metadata))
 	}
 }
+
+func TestRedriven(t *testing.T) {
+	r, err := Encode(&Message{
+		Body: []byte("b"), Attributes: []Attribute{{Name: "a", DataType: "String", Value: []byte("1")}},
+		GroupID: "g", DeduplicationID: "d", DelaySeconds: -1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := Moved(r, Past{MessageID: "id", SentMillis: 5, SourceARN: "arn:q", ReceiveCount: 3})
+	if got := DeadLetterSource(dead); got != "arn:q" {
+		t.Errorf("source %q", got)
+	}
+	m := decoded(t, Redriven(dead))
+	if m.MessageID != "" || m.SentMillis != 0 || m.DeadLetterSource != "" || m.ReceiveCount != 0 {
+		t.Errorf("the message remembers its past: %+v", m)
+	}
+	if m.GroupID != "g" || m.DeduplicationID != "d" || len(m.Attributes) != 1 || string(m.Body) != "b" {
+		t.Errorf("the message changed: %+v", m)
+	}
+}

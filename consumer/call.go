@@ -23,6 +23,10 @@ type call struct {
 	// leased are the deliveries of a receive; the shard makes received of them
 	// once they are durable.
 	leased []lease.Delivery
+	// moves is how many moves a MoveOut began, the last one numbered lastMove;
+	// refused how many of them the targets did not take.
+	moves, refused int
+	lastMove       uint64
 }
 
 // The states of a call. A caller that leaves and the shard that answers race;

@@ -31,6 +31,9 @@ type Options struct {
 	// Sequence opens the writer of dead-letter moves to a topic. Without it no
 	// message is moved, whatever the redrive policies say.
 	Sequence func(topic, producer string) SequenceWriter
+	// Resolve finds the queue of a target of MoveOut. sourceARN is where the message
+	// came from, for TargetSources. False: there is no such queue (any more).
+	Resolve func(target uint64, sourceARN string) (Destination, bool)
 	// BodyCacheBytes bounds the bodies kept in memory, over all queues; default 128 MiB.
 	BodyCacheBytes int64
 	// Logger; nil discards.

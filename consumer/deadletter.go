@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -37,30 +38,52 @@ type Numbered struct {
 	Record codec.Record
 }
 
+// The targets of moves. Any other number is a queue's, by TargetOf.
+const (
+	// toDeadLetters: the dead-letter queue of the redrive policy.
+	toDeadLetters uint64 = 0
+	// TargetSources: the queue each message came to its dead-letter queue from.
+	TargetSources uint64 = 1
+)
+
+// TargetOf is the number of a queue as a target of MoveOut. It follows from the
+// name, so that a move goes on after a restart.
+func TargetOf(queue string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(queue)) // a hash takes everything
+	return max(h.Sum64(), TargetSources+1)
+}
+
+// Destination is the queue that messages are moved to.
+type Destination struct {
+	Topic    string // absolute path
+	Consumer string
+}
+
 const (
 	moveBatch   = 64
 	moveTimeout = 10 * time.Second
-	// unmovableDelay is how long a message stays hidden whose dead-letter queue
-	// does not take it.
+	// unmovableDelay is how long a message stays hidden that its target does not
+	// take.
 	unmovableDelay = 30 * time.Second
 )
 
-// errNoTarget means that the dead-letter queue is gone, or no queue any more.
-var errNoTarget = errors.New("the dead-letter queue does not exist")
+// errNoTarget means that the target queue is gone, or no queue any more.
+var errNoTarget = errors.New("the target queue does not exist")
 
-// move is one dead-letter move of the machine.
+// move is one move that the machine began.
 type move struct {
 	offset   int64
 	sequence uint64
+	target   uint64
 	receives uint32
 }
 
 // mover carries out the moves of one tenure, in the order of their numbers. Its
 // goroutine runs while there are some.
 type mover struct {
-	t      *tenure
-	target Settings
-	writer SequenceWriter // the goroutine's
+	t       *tenure
+	writers map[string]SequenceWriter // by topic; the goroutine's
 
 	mu      sync.Mutex
 	queue   []move
@@ -83,7 +106,7 @@ func (m *mover) add(moves []move) {
 }
 
 func (m *mover) run(ctx context.Context) {
-	defer m.closeWriter()
+	defer m.closeWriters()
 	for attempt := 0; ; {
 		m.mu.Lock()
 		batch := m.queue[:min(len(m.queue), moveBatch)]
@@ -93,98 +116,152 @@ func (m *mover) run(ctx context.Context) {
 			return
 		}
 		m.mu.Unlock()
-		err := m.move(ctx, batch)
-		switch {
-		case ctx.Err() != nil:
+		refused, err := m.move(ctx, batch)
+		if ctx.Err() != nil {
 			return // the next tenure goes on
-		case err == nil:
-			attempt = 0
-			m.t.s.q.c.metrics.moved.Add(float64(len(batch)))
-			m.t.post(event{kind: eventMoved, sequence: batch[len(batch)-1].sequence})
-		case errors.Is(err, errNoTarget):
-			attempt = 0
-			m.t.s.q.c.metrics.unmovable.Add(float64(len(batch)))
-			m.t.s.log.Warn("messages stay in their queue", slog.Any("error", err), slog.Int("messages", len(batch)))
-			m.t.post(event{kind: eventUnmovable, moves: batch})
-		default:
-			m.t.s.log.Warn("dead-letter move failed, trying again", slog.Any("error", err), slog.Int("attempt", attempt))
-			m.closeWriter()
+		}
+		if err != nil {
+			m.t.s.log.Warn("moving messages failed, trying again", slog.Any("error", err), slog.Int("attempt", attempt))
+			m.closeWriters()
 			if !pause(ctx, backOff(attempt)) {
 				return
 			}
 			attempt++
 			continue
 		}
+		attempt = 0
+		m.t.s.q.c.metrics.moved.Add(float64(len(batch) - len(refused)))
+		m.t.s.q.c.metrics.unmovable.Add(float64(len(refused)))
+		m.t.post(event{kind: eventMoved, moves: refused, sequence: batch[len(batch)-1].sequence})
 		m.mu.Lock()
 		m.queue = m.queue[len(batch):]
 		m.mu.Unlock()
 	}
 }
 
-// move writes a batch to the dead-letter queue.
-func (m *mover) move(ctx context.Context, batch []move) error {
+// move writes a batch to its targets. It returns the moves that cannot be done,
+// because their target is gone.
+func (m *mover) move(ctx context.Context, batch []move) (refused []move, err error) {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	q := m.t.s.q
-	settings := *q.settings.Load()
-	if settings.DeadLetterTopic == "" {
-		return fmt.Errorf("%w: the redrive policy was removed", errNoTarget)
-	}
-	if err := q.checkTarget(ctx, settings); err != nil {
-		return err
-	}
-	messages := make([]Numbered, 0, len(batch))
-	offsets := make([]int64, len(batch))
-	byOffset := make(map[int64]move, len(batch))
-	for i, v := range batch {
-		offsets[i], byOffset[v.offset] = v.offset, v
-	}
-	// The machine numbers the moves of a step in the order of delivery, which need
-	// not be that of the offsets.
-	found := make(map[int64]codec.Record, len(batch))
-	err := m.t.source.each(ctx, slices.Sorted(slices.Values(offsets)), func(msg *logread.Message) {
-		found[msg.Offset] = m.t.deadLetter(msg, byOffset[msg.Offset], settings)
-	})
+	settings := *m.t.s.q.settings.Load()
+	records, err := m.read(ctx, batch)
 	if err != nil {
-		return fmt.Errorf("reading messages to move: %w", err)
+		return nil, fmt.Errorf("reading messages to move: %w", err)
 	}
+	var topics []string
+	byTopic := make(map[string][]Numbered)
+	checked := make(map[Destination]error)
 	for _, v := range batch {
-		r, ok := found[v.offset]
+		original, ok := records[v.offset]
 		if !ok {
 			continue // retention has removed it
 		}
-		h := codec.Peek(r)
-		messages = append(messages, Numbered{
-			Number: int64(v.sequence),
-			Group:  h.Group(&r, q.spec.FIFO),
-			Key:    strconv.FormatInt(m.t.s.partition, 10) + "/" + strconv.FormatInt(v.offset, 10),
-			Record: r,
-		})
+		to, record, err := m.t.destination(v, &original, settings)
+		if err == nil {
+			known := false
+			if err, known = checked[to]; !known {
+				err = m.t.s.q.checkTarget(ctx, to)
+				checked[to] = err
+			}
+		}
+		switch {
+		case errors.Is(err, errNoTarget):
+			m.t.s.log.Warn("a message stays in its queue", slog.Int64("offset", v.offset), slog.Any("error", err))
+			refused = append(refused, v)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if byTopic[to.Topic] == nil {
+			topics = append(topics, to.Topic)
+		}
+		byTopic[to.Topic] = append(byTopic[to.Topic], m.numbered(v, record))
 	}
-	if m.writer == nil || m.target != settings {
-		m.closeWriter()
-		producer := fmt.Sprintf("dlq/%016x/%d", q.spec.Incarnation, m.t.s.partition)
-		m.writer, m.target = q.c.opts.Sequence(settings.DeadLetterTopic, producer), settings
+	for _, topic := range topics {
+		err := m.writer(topic).Write(ctx, byTopic[topic])
+		if err != nil {
+			return nil, fmt.Errorf("writing to %s: %w", topic, err)
+		}
 	}
-	err = m.writer.Write(ctx, messages)
-	if ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) {
-		return fmt.Errorf("%w: %w", errNoTarget, err)
-	}
-	return err
+	return refused, nil
 }
 
-func (m *mover) closeWriter() {
-	if m.writer != nil {
-		m.writer.Close()
-		m.writer = nil
+// read returns the messages of the moves, by offset.
+func (m *mover) read(ctx context.Context, batch []move) (map[int64]logread.Message, error) {
+	offsets := make([]int64, len(batch))
+	for i, v := range batch {
+		offsets[i] = v.offset
 	}
+	// Moves are numbered in the order of delivery, which need not be that of the
+	// offsets.
+	slices.Sort(offsets)
+	found := make(map[int64]logread.Message, len(batch))
+	err := m.t.source.each(ctx, offsets, func(msg *logread.Message) { found[msg.Offset] = *msg })
+	return found, err
+}
+
+func (m *mover) numbered(v move, r codec.Record) Numbered {
+	h := codec.Peek(r)
+	return Numbered{
+		Number: int64(v.sequence), // counts from 1
+		Group:  h.Group(&r, m.t.s.q.spec.FIFO),
+		Key:    strconv.FormatInt(m.t.s.partition, 10) + "/" + strconv.FormatInt(v.offset, 10),
+		Record: r,
+	}
+}
+
+func (m *mover) writer(topic string) SequenceWriter {
+	if m.writers == nil {
+		m.writers = make(map[string]SequenceWriter)
+	}
+	if m.writers[topic] == nil {
+		producer := fmt.Sprintf("dlq/%016x/%d", m.t.s.q.spec.Incarnation, m.t.s.partition)
+		m.writers[topic] = m.t.s.q.c.opts.Sequence(topic, producer)
+	}
+	return m.writers[topic]
+}
+
+func (m *mover) closeWriters() {
+	for _, w := range m.writers {
+		w.Close()
+	}
+	clear(m.writers)
+}
+
+// destination tells where a message goes, and as which record. A dead letter
+// keeps what SQS keeps of its past; a message that leaves a dead-letter queue is
+// a new one.
+func (t *tenure) destination(v move, m *logread.Message, s Settings) (Destination, codec.Record, error) {
+	q := t.s.q
+	if v.target != toDeadLetters {
+		if q.c.opts.Resolve == nil {
+			return Destination{}, codec.Record{}, errNoTarget
+		}
+		r := record(m)
+		to, ok := q.c.opts.Resolve(v.target, codec.DeadLetterSource(r))
+		if !ok {
+			return Destination{}, codec.Record{}, errNoTarget
+		}
+		return to, codec.Redriven(r), nil
+	}
+	if s.DeadLetterTopic == "" {
+		return Destination{}, codec.Record{}, fmt.Errorf("%w: the redrive policy was removed", errNoTarget)
+	}
+	return Destination{Topic: s.DeadLetterTopic, Consumer: s.DeadLetterConsumer}, codec.Moved(record(m), codec.Past{
+		MessageID:    codec.MessageID(q.c.opts.Database, q.spec.Topic, t.s.partition, m.Offset),
+		SentMillis:   m.WriteTime,
+		SourceARN:    s.SourceARN,
+		ReceiveCount: int(v.receives),
+		FIFO:         q.spec.FIFO,
+	}), nil
 }
 
 // checkTarget makes sure that the target topic is a queue: with the consumer gone
 // nobody would find the messages.
-func (q *Queue) checkTarget(ctx context.Context, s Settings) error {
+func (q *Queue) checkTarget(ctx context.Context, to Destination) error {
 	resp, err := q.c.opts.Topics.DescribeConsumer(ctx, &Ydb_Topic.DescribeConsumerRequest{
-		Path: s.DeadLetterTopic, Consumer: s.DeadLetterConsumer,
+		Path: to.Topic, Consumer: to.Consumer,
 	})
 	err = ydbstatus.Operation(resp.GetOperation(), err, nil)
 	if ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) || ydbstatus.Is(err, Ydb.StatusIds_NOT_FOUND) {
@@ -193,21 +270,52 @@ func (q *Queue) checkTarget(ctx context.Context, s Settings) error {
 	return err
 }
 
-// deadLetter is the record of a message as it goes to the dead-letter queue:
-// the same bytes and metadata, and what SQS keeps of the message's past.
-func (t *tenure) deadLetter(m *logread.Message, v move, s Settings) codec.Record {
-	q := t.s.q
-	return codec.Moved(record(m), codec.Past{
-		MessageID:    codec.MessageID(q.c.opts.Database, q.spec.Topic, t.s.partition, m.Offset),
-		SentMillis:   m.WriteTime,
-		SourceARN:    s.SourceARN,
-		ReceiveCount: int(v.receives),
-		FIFO:         q.spec.FIFO,
-	})
-}
-
 // moveStarted notes a move that the machine began; it may start when what was
 // journaled with it is durable.
 func (t *tenure) moveStarted(e *lease.Effect) {
-	t.pending.moves = append(t.pending.moves, move{offset: e.Offset, sequence: e.Sequence, receives: e.Receives})
+	t.pending.moves = append(t.pending.moves, move{
+		offset: e.Offset, sequence: e.Sequence, target: e.Target, receives: e.Receives,
+	})
+}
+
+// moved takes the outcome of moves up to a number; those in refused stay.
+func (t *tenure) moved(now int64, upto uint64, refused []move) {
+	for _, v := range refused {
+		t.input(now, lease.Input{Kind: lease.Unmovable, Offset: v.offset, Visibility: unmovableDelay.Milliseconds()})
+		for _, c := range t.moving {
+			if v.sequence > c.lastMove-uint64(c.moves) && v.sequence <= c.lastMove {
+				c.refused++
+			}
+		}
+	}
+	t.input(now, lease.Input{Kind: lease.Moved, Sequence: upto})
+	t.pending.moved = max(t.pending.moved, upto)
+}
+
+// MoveOut moves up to most visible messages to a target: TargetSources, or
+// another queue by TargetOf. It returns when they are in their new place and
+// gone from here, also after a crash; 0 without an error says that none is
+// visible. ErrQueueGone: a target is gone, and its messages stay; moved counts
+// the others. After ErrUnavailable some may be moved.
+func (q *Queue) MoveOut(ctx context.Context, target uint64, most int) (moved int, err error) {
+	shards, err := q.ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	refused := 0
+	for _, s := range shards {
+		if moved+refused >= most {
+			break
+		}
+		c := newCall(lease.Input{Kind: lease.MoveOut, Max: most - moved - refused, Target: target})
+		if err := s.do(ctx, c); err != nil {
+			return moved, err
+		}
+		moved += c.moves - c.refused
+		refused += c.refused
+	}
+	if refused > 0 {
+		return moved, ErrQueueGone
+	}
+	return moved, nil
 }

@@ -3,6 +3,7 @@ package consumer
 import (
 	"crypto/md5"
 	"log/slog"
+	"slices"
 
 	"sqsgate/codec"
 	"sqsgate/consumer/journal"
@@ -39,11 +40,7 @@ func (t *tenure) handle(now int64, e *event) error {
 	case eventFreed:
 		t.input(now, lease.Input{Kind: lease.Free, Groups: e.groups})
 	case eventMoved:
-		t.input(now, lease.Input{Kind: lease.Moved, Sequence: e.sequence})
-	case eventUnmovable:
-		for _, v := range e.moves {
-			t.input(now, lease.Input{Kind: lease.Unmovable, Offset: v.offset, Visibility: unmovableDelay.Milliseconds()})
-		}
+		t.moved(now, e.sequence, e.moves)
 	}
 	return nil
 }
@@ -74,6 +71,7 @@ func (t *tenure) call(now int64, c *call) {
 	for i, in := range c.inputs {
 		if answer := t.input(now, in); answer != nil {
 			c.outcomes[i] = answer.Outcome
+			c.moves, c.lastMove = answer.Moves, answer.Sequence
 			c.leased = append(c.leased, answer.Deliveries...)
 		}
 		if in.Kind == lease.Purge {
@@ -211,12 +209,22 @@ func (t *tenure) acked(now int64, ack journal.Ack) error {
 // publishBatch lets what is durable now take its effect.
 func (t *tenure) publishBatch(b *batch) {
 	for _, c := range b.calls {
-		if len(c.leased) > 0 {
+		switch {
+		case len(c.leased) > 0:
 			t.deliver(c)
-		} else {
+		case c.moves > 0:
+			t.moving = append(t.moving, c)
+		default:
 			t.finish(c, nil)
 		}
 	}
+	t.moving = slices.DeleteFunc(t.moving, func(c *call) bool {
+		over := c.lastMove <= b.moved
+		if over {
+			t.finish(c, nil)
+		}
+		return over
+	})
 	t.mover.add(b.moves)
 	t.drained(b.drained)
 	b.reset()

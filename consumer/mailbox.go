@@ -23,8 +23,7 @@ const (
 	eventHeld                           // the groups to hold for a parent
 	eventFreed                          // groups to hold no longer
 	eventEnded                          // the feed has read the last message of a split partition
-	eventMoved                          // the dead-letter moves up to sequence are done
-	eventUnmovable                      // moves cannot be done
+	eventMoved                          // the moves up to sequence are done, those in moves refused
 )
 
 type event struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,7 +57,8 @@ type tenure struct {
 	appendedAt      int64
 	barriers        []*barrier
 	mover           mover
-	ended           bool // the partition was split and is loaded to its end
+	moving          []*call // MoveOuts whose moves are not over
+	ended           bool    // the partition was split and is loaded to its end
 
 	snapshots snapshotPolicy
 	commits   commitProgress
@@ -67,6 +69,7 @@ type batch struct {
 	calls   []*call      // to answer
 	moves   []move       // to carry out
 	drained []lease.Hash // groups that the children need not hold any more
+	moved   uint64       // moves up to this one are over
 }
 
 func (b *batch) reset() {
@@ -328,11 +331,11 @@ func (t *tenure) wait(now int64) time.Duration {
 
 // failAll answers what has no answer yet when the tenure ends.
 func (t *tenure) failAll() {
-	for _, c := range append(t.sealed.calls, t.pending.calls...) {
+	for _, c := range slices.Concat(t.sealed.calls, t.pending.calls, t.moving) {
 		c.answer(ErrUnavailable)
 	}
 	for _, b := range t.barriers {
 		close(b.passed)
 	}
-	t.sealed, t.pending, t.barriers = batch{}, batch{}, nil
+	t.sealed, t.pending, t.moving, t.barriers = batch{}, batch{}, nil, nil
 }

@@ -135,6 +135,16 @@ func (s *queues) parse(found catalog.Queue) *queue {
 	return q
 }
 
+// Shared returns the shared consumer of a queue, for who moves its messages.
+// Errors: catalog.ErrNotFound, catalog.ErrUnavailable.
+func (s *Server) Shared(ctx context.Context, name string) (*consumer.Queue, error) {
+	q, err := s.queues.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.opts.Consumer.Queue(q.spec), nil
+}
+
 // topicOf is the topic and the consumer of a queue that may not exist (any more).
 func (s *queues) topicOf(name string) (topic, consumer string) {
 	topic, consumer = api.SplitName(name)

@@ -18,6 +18,7 @@ import (
 	"sqsgate/gateway"
 	"sqsgate/gateway/admin"
 	"sqsgate/gateway/catalog"
+	"sqsgate/gateway/movetask"
 	"sqsgate/internal/ydbtopic"
 	"sqsgate/partition"
 	"sqsgate/topicd"
@@ -55,14 +56,16 @@ type gatewayProcess struct {
 	sqsServer         *http.Server
 	adminServer       *http.Server
 
+	moves    *movetask.Runner
 	edge     *gateway.Server
 	declared []gateway.Declaration
 
 	stopDeclare context.CancelFunc // nil unless it goes on behind the start
 	declareDone chan struct{}
-	stopCatalog context.CancelFunc
-	catalogDone chan struct{}
-	failed      chan error // from the goroutines that serve
+	// The goroutines of the catalogue and of the move tasks.
+	stopCatalog, stopMoves context.CancelFunc
+	catalogDone, movesDone chan struct{}
+	failed                 chan error // from the goroutines that serve
 }
 
 // RunServe runs the gateway until ctx ends, then stops it gracefully and returns
@@ -194,6 +197,9 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 		Sequence: func(topic, producer string) consumer.SequenceWriter {
 			return sequence{p.pool.Sequence(topic, producer)}
 		},
+		Resolve: func(target uint64, sourceARN string) (consumer.Destination, bool) {
+			return resolve(p.catalog, target, sourceARN)
+		},
 		Logger:     p.log,
 		Registerer: p.reg,
 	})
@@ -207,10 +213,22 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 	if p.declared, err = declarations(p.cfg.Queues); err != nil {
 		return err
 	}
+	p.moves, err = movetask.New(movetask.Options{
+		Catalog: p.catalog,
+		Mover: mover{shared: func(ctx context.Context, queue string) (*consumer.Queue, error) {
+			return p.edge.Shared(ctx, queue)
+		}},
+		Logger:     p.log,
+		Registerer: p.reg,
+	})
+	if err != nil {
+		return fmt.Errorf("move tasks: %w", err)
+	}
 	edge, err := gateway.New(gateway.Options{
 		Catalog:          p.catalog,
 		Consumer:         p.consumer,
 		Pool:             p.pool,
+		MoveTasks:        p.moves,
 		Auth:             auth,
 		Encodings:        encodings,
 		Database:         p.conn.Database(),
@@ -285,6 +303,14 @@ func (p *gatewayProcess) serve(context.Context) error {
 			p.failed <- fmt.Errorf("catalogue: %w", err)
 		}
 	}()
+	moving, cancelMoves := context.WithCancel(context.Background())
+	p.stopMoves, p.movesDone = cancelMoves, make(chan struct{})
+	go func() {
+		defer close(p.movesDone)
+		if err := p.moves.Run(moving); err != nil && moving.Err() == nil {
+			p.failed <- fmt.Errorf("move tasks: %w", err)
+		}
+	}()
 	if p.store != nil {
 		go p.run("Topic API", func() error { return p.store.Serve(p.topic) })
 	}
@@ -338,6 +364,10 @@ func (p *gatewayProcess) stop() error {
 	}
 	if p.sqsServer != nil {
 		errs = append(errs, shutdown(ctx, p.sqsServer))
+	}
+	if p.stopMoves != nil {
+		p.stopMoves()
+		<-p.movesDone
 	}
 	if p.pool != nil {
 		errs = append(errs, p.pool.Close(ctx))

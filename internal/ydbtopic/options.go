@@ -12,6 +12,9 @@ import (
 	"time"
 
 	ydb "github.com/ydb-platform/ydb-go-sdk/v3"
+	ydbconfig "github.com/ydb-platform/ydb-go-sdk/v3/config"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 )
 
 // Options says which cluster to dial and as whom. Without user and token the
@@ -120,7 +123,14 @@ func parseTarget(dsn string) (target, error) {
 // driverOptions reads the CA file, so its errors come at once and not from a
 // retry in the background.
 func (o *Options) driverOptions(secure bool) ([]ydb.Option, error) {
-	opts := []ydb.Option{ydb.WithDialTimeout(o.ConnectTimeout)}
+	opts := []ydb.Option{
+		ydb.WithDialTimeout(o.ConnectTimeout),
+		// gRPC's own pauses grow to two minutes, and calls fail until one is over.
+		ydb.With(ydbconfig.WithGrpcOptions(grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: o.MaxBackoff},
+			MinConnectTimeout: o.ConnectTimeout,
+		}))),
+	}
 	if o.CAFile != "" {
 		if !secure {
 			return nil, fmt.Errorf("CA file %s given for a grpc:// address, which is not encrypted", o.CAFile)
