@@ -46,6 +46,14 @@ e2e: build ## tests of the built binary, in every deployment
 sdk-suite: build ## topic tests of ydb-go-sdk against `sqsgate topicd`
 	topicd/sdksuite/run.sh
 
+.PHONY: npm-suite
+npm-suite: build ## @aws-sdk/client-sqs and sqs-consumer against the built binary; needs Node 20 and the npm registry
+	@if command -v npm >/dev/null; then \
+		cd tests/npm && npm install --no-package-lock --silent && SQSGATE_BIN=$(CURDIR)/bin/sqsgate npm test; \
+	else \
+		echo "npm-suite skipped: there is no npm here"; \
+	fi
+
 .PHONY: bench
 bench: build ## figures over HTTP (BENCHFLAGS="--repeat=1"), then benchmarks (BENCH=regexp BENCHTIME=1s)
 	bin/sqsload bench --server bin/sqsgate $(BENCHFLAGS)
