@@ -33,12 +33,14 @@ func (q *Queue) Receive(ctx context.Context, r ReceiveRequest) ([]Received, erro
 		// must be there before it is made.
 		awaitLoad(ctx, shards)
 	}
+	// Messages may be loaded behind the look of receiveNow and before awaitLoad asks.
+	behind := slices.ContainsFunc(shards, (*shard).behind)
 	got, err := q.receiveNow(ctx, shards, r)
 	if err != nil || len(got) > 0 {
 		return got, err
 	}
 	if r.Wait <= 0 {
-		if !awaitLoad(ctx, shards) {
+		if !awaitLoad(ctx, shards) && !behind {
 			return nil, nil
 		}
 		return q.receiveNow(ctx, shards, r)

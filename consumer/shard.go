@@ -196,13 +196,15 @@ type barrier struct {
 // caughtUp returns a channel that is closed when everything this process saw
 // acknowledged has been loaded; nil when that is so already.
 func (s *shard) caughtUp() <-chan struct{} {
-	offset := s.written.Load()
-	if s.cursor.Load() >= offset {
+	if !s.behind() {
 		return nil
 	}
-	b := &barrier{offset: offset, passed: make(chan struct{})}
+	b := &barrier{offset: s.written.Load(), passed: make(chan struct{})}
 	if !s.post(event{kind: eventBarrier, barrier: b}) {
 		return nil
 	}
 	return b.passed
 }
+
+// behind tells whether something this process saw acknowledged is not loaded.
+func (s *shard) behind() bool { return s.cursor.Load() < s.written.Load() }
