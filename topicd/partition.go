@@ -25,6 +25,7 @@ type partition struct {
 	sealed bool                      // split: takes no more writes
 
 	load      writeLoad
+	dedup     dedupIndex
 	splitting bool  // waits for its split
 	marked    int64 // bytes ever written as of the last mark
 

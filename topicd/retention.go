@@ -2,6 +2,7 @@ package topicd
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -28,7 +29,7 @@ func (s *Server) retain() {
 				if s.closing() {
 					return
 				}
-				if err := p.removeOld(time.Now()); err != nil {
+				if err := errors.Join(p.removeOld(time.Now()), p.forgetIDs(time.Now())); err != nil {
 					s.log.Warn("retention failed", slog.String("topic", t.entry.path), slog.Int64("partition", int64(p.id)), slog.Any("error", err))
 				}
 			}

@@ -144,11 +144,27 @@ func (o *writeOp) Apply(b *store.Batch) {
 	ms := p.clock(o.applied)
 	acks := make([]*Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck, len(o.msgs))
 	o.written = make([]*store.Message, 0, len(o.msgs))
+	moved := false // the producer's sequence number, by a duplicate
 	for i := range o.msgs {
 		m := &o.msgs[i]
 		if own != nil && m.SeqNo <= own.seqNo {
 			acks[i] = skippedAck(m.SeqNo)
 			continue
+		}
+		if item := contentID(m); len(item) > 0 {
+			seen, err := p.duplicate(b, item, ms)
+			if err != nil {
+				o.err = err
+				return
+			}
+			if seen {
+				if own != nil {
+					own.seqNo = m.SeqNo
+					moved = true
+				}
+				acks[i] = skippedAck(m.SeqNo)
+				continue
+			}
 		}
 		m.Offset, m.WrittenMs = p.next.End, ms
 		p.next.End++
@@ -169,9 +185,9 @@ func (o *writeOp) Apply(b *store.Batch) {
 			b.PutMark(t.id, p.id, p.next.End, p.next.Bytes)
 		}
 		b.PutState(t.id, p.id, p.next)
-		if own != nil {
-			b.PutProducer(t.id, p.id, s.producer, store.Producer{SeqNo: own.seqNo, WriteMs: ms})
-		}
+	}
+	if own != nil && (moved || len(o.written) > 0) {
+		b.PutProducer(t.id, p.id, s.producer, store.Producer{SeqNo: own.seqNo, WriteMs: ms})
 	}
 	if cfg := t.config.Load(); cfg.autoPartitioned() && o.data > 0 && p.load.add(o.applied, cfg, s.producer, o.data) {
 		p.askSplit()

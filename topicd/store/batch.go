@@ -111,6 +111,19 @@ func (b *Batch) DeleteMessages(topic uint64, part uint32, from, to, bytes int64)
 	b.freed += bytes
 }
 
+// DedupID is the hash of a message's deduplication id.
+type DedupID [16]byte
+
+// PutDedup remembers that a message with the id was written at ms (Unix milliseconds).
+func (b *Batch) PutDedup(topic uint64, part uint32, id DedupID, ms int64) {
+	b.set(partitionKey(topic, kindDedup, part, string(id[:])), binary.AppendUvarint([]byte{FormatVersion}, uint64(ms)))
+}
+
+// DeleteDedup forgets the id.
+func (b *Batch) DeleteDedup(topic uint64, part uint32, id DedupID) {
+	b.keep(b.b.Delete(partitionKey(topic, kindDedup, part, string(id[:])), nil))
+}
+
 // PutCommit stores the committed offset of a consumer on the partition.
 func (b *Batch) PutCommit(topic uint64, part uint32, consumer string, offset int64) {
 	b.set(partitionKey(topic, kindCommit, part, consumer), binary.AppendUvarint([]byte{FormatVersion}, uint64(offset)))

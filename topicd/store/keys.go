@@ -24,6 +24,7 @@ const (
 	kindCommit   = 0x04
 	kindChoice   = 0x05
 	kindMark     = 0x06
+	kindDedup    = 0x07
 )
 
 const (

@@ -124,6 +124,26 @@ func (s *Store) States(topic uint64) (map[uint32]State, error) {
 	return states, nil
 }
 
+// DedupIDs calls f for every deduplication id remembered of the partition.
+func (s *Store) DedupIDs(topic uint64, part uint32, f func(id DedupID, ms int64)) error {
+	err := s.scan(partitionKey(topic, kindDedup, part, ""), partitionKey(topic, kindDedup, part+1, ""), func(key, value []byte) error {
+		v, err := numbers(key, value, 1)
+		if err != nil {
+			return err
+		}
+		var id DedupID
+		if copy(id[:], key[partitionPrefixLen:]) != len(id) {
+			return fmt.Errorf("key %x is too short", key)
+		}
+		f(id, v[0])
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading deduplication ids of topic %d partition %d: %w", topic, part, err)
+	}
+	return nil
+}
+
 // Mark says how many bytes of data a partition has before an offset.
 type Mark struct{ Offset, Bytes int64 }
 
