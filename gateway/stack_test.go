@@ -57,6 +57,18 @@ func (s numbered) Write(ctx context.Context, messages []consumer.Numbered) error
 	return s.Sequence.Write(ctx, list)
 }
 
+// destination finds the queue that messages are moved to.
+func destination(queues *catalog.Catalog, target uint64, sourceARN string) (consumer.Destination, bool) {
+	names := queues.Select("", 1, func(q catalog.Queue) bool {
+		return target == consumer.TargetOf(q.Name) || target == consumer.TargetSources && strings.HasSuffix(sourceARN, ":"+q.Name)
+	})
+	if len(names) == 0 {
+		return consumer.Destination{}, false
+	}
+	q, err := queues.Get(context.Background(), names[0])
+	return consumer.Destination{Topic: q.Topic, Consumer: q.Consumer}, err == nil
+}
+
 // assemble is newStack without the HTTP server.
 func assemble(t testing.TB, change func(*gateway.Options)) *stack {
 	t.Helper()
@@ -72,6 +84,7 @@ func assemble(t testing.TB, change func(*gateway.Options)) *stack {
 	shared, err := consumer.New(consumer.Options{
 		Topics: conn.Topics(), Scheme: conn.Scheme(), Database: "/local", Logger: log,
 		Sequence: func(topic, producer string) consumer.SequenceWriter { return numbered{pool.Sequence(topic, producer)} },
+		Resolve:  func(target uint64, arn string) (consumer.Destination, bool) { return destination(queues, target, arn) },
 	})
 	must(t, err)
 	o := gateway.Options{Catalog: queues, Consumer: shared, Pool: pool, Logger: log}

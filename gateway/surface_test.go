@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"sqsgate/consumer"
 	"sqsgate/gateway"
 	"sqsgate/gateway/movetask"
 )
@@ -85,17 +87,33 @@ type player struct {
 	counts        map[string]int
 }
 
-// idle is a Mover of queues that are empty.
-type idle struct{}
+// sharedMover moves messages with the shared consumers of a gateway.
+type sharedMover struct{ edge *gateway.Server }
 
-func (idle) Move(context.Context, string, string, int) (int, error) { return 0, nil }
+func (m *sharedMover) Move(ctx context.Context, source, destination string, most int) (int, error) {
+	q, err := m.edge.Shared(ctx, source)
+	if err != nil {
+		return 0, err
+	}
+	target := consumer.TargetSources
+	if destination != "" {
+		target = consumer.TargetOf(destination)
+	}
+	moved, err := q.MoveOut(ctx, target, most)
+	if errors.Is(err, consumer.ErrQueueGone) {
+		err = movetask.ErrQueueGone
+	}
+	return moved, err
+}
 
 // open makes a new world for what follows.
 func (p *player) open(t *testing.T, option string) {
 	t.Helper()
+	engine := &sharedMover{}
+	var moves *movetask.Runner
 	s := assemble(t, func(o *gateway.Options) {
 		switch option {
-		case "":
+		case "", "default":
 		case "cooldowns":
 			o.PurgeCooldown, o.DeleteCooldown = time.Minute, time.Minute
 		case "auto-create":
@@ -103,18 +121,19 @@ func (p *player) open(t *testing.T, option string) {
 		default:
 			t.Fatalf("there is no option %q", option)
 		}
-		moves, err := movetask.New(movetask.Options{Catalog: o.Catalog, Mover: idle{}})
+		var err error
+		moves, err = movetask.New(movetask.Options{Catalog: o.Catalog, Mover: engine})
 		must(t, err)
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- moves.Run(ctx) }()
-		t.Cleanup(func() {
-			cancel()
-			must(t, <-done)
-		})
 		o.MoveTasks = moves
 	})
-	p.handler = s.handler
+	engine.edge, p.handler = s.edge, s.handler
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- moves.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		must(t, <-done)
+	})
 }
 
 // play runs one directive.
