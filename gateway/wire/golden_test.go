@@ -49,6 +49,17 @@ func answers() []struct {
 			e.ListQueues(&api.ListQueuesResult{QueueURLs: []string{"http://h/0/a", "http://h/0/b"}, NextToken: "bmV4dA"})
 		}},
 		{"list_queues_empty", "ListQueues", func(e *Encoder) { e.ListQueues(&api.ListQueuesResult{}) }},
+		{"list_sources", "ListDeadLetterSourceQueues", func(e *Encoder) {
+			e.ListSources(&api.ListSourcesResult{QueueURLs: []string{"http://h/0/a"}, NextToken: "bmV4dA"})
+		}},
+		{"start_move_task", "StartMessageMoveTask", func(e *Encoder) { e.StartMoveTask(&api.StartMoveTaskResult{TaskHandle: "eyJ9=="}) }},
+		{"cancel_move_task", "CancelMessageMoveTask", func(e *Encoder) { e.CancelMoveTask(&api.CancelMoveTaskResult{}) }},
+		{"list_move_tasks", "ListMessageMoveTasks", func(e *Encoder) {
+			e.ListMoveTasks(&api.ListMoveTasksResult{Tasks: []api.MoveTask{
+				{TaskHandle: "eyJ9==", Status: "RUNNING", SourceARN: "arn:s", DestinationARN: "arn:d", Rate: 5, Moved: 1, ToMove: 9, Started: 1700000000000},
+				{Status: "FAILED", SourceARN: "arn:s", ToMove: 3, FailureReason: "AWS.SimpleQueueService.NonExistentQueue", Started: 1600000000000},
+			}})
+		}},
 		{"get_queue_attributes", "GetQueueAttributes", func(e *Encoder) {
 			e.Attributes(&api.AttributesResult{Attributes: []api.Pair{{Name: "DelaySeconds", Value: "0"}, {Name: "Policy", Value: `{"a":"b"}`}}})
 		}},
