@@ -15,6 +15,9 @@ import (
 	"sqsgate/internal/ydbstatus"
 )
 
+// prepareTimeout bounds the calls that come before a read session.
+const prepareTimeout = 10 * time.Second
+
 // Queue is the shared consumer of one queue: a read session, the shards of the
 // partitions it was given, and the receives that wait.
 type Queue struct {
@@ -80,13 +83,21 @@ func (q *Queue) start(after <-chan struct{}) {
 }
 
 // stop ends the queue gracefully: every call that waits is answered with final,
-// journals get their snapshots. It returns when everything has ended.
+// journals get their snapshots. It returns when everything has ended; what does
+// not end by itself is cut short.
 func (q *Queue) stop(final error) {
 	q.stopOnce.Do(func() {
 		q.fail(final)
 		close(q.stopping)
 	})
-	<-q.done
+	t := time.NewTimer(releaseTimeout + 2*drainTimeout)
+	defer t.Stop()
+	select {
+	case <-q.done:
+	case <-t.C:
+		q.cancel()
+		<-q.done
+	}
 }
 
 // fail ends what waits with final, and everything that comes after.
@@ -137,6 +148,8 @@ func (q *Queue) pauseOrStop(ctx context.Context, attempt int) bool {
 
 // prepare learns the partitions of the data topic and makes the journal topic.
 func (q *Queue) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
 	if err := q.refresh(ctx); err != nil {
 		return err
 	}

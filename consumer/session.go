@@ -140,16 +140,24 @@ func (s *session) begin(ctx context.Context, start *Ydb_Topic.StreamReadMessage_
 	s.q.log.Debug("partition taken", slog.Int64("partition", partition), slog.Int64("committed", start.GetCommittedOffset()))
 	s.q.mu.Lock()
 	defer s.q.mu.Unlock()
-	if sh := s.q.shards[partition]; sh != nil { // adopted before
-		sh.committed.Store(start.GetCommittedOffset())
-		sh.partitionSession.Store(id)
-		sh.mailbox.poke()
+	before := s.q.shards[partition]
+	if before != nil && before.partitionSession.Load() == noSession { // adopted
+		before.committed.Store(start.GetCommittedOffset())
+		before.partitionSession.Store(id)
+		before.mailbox.poke()
 		return
 	}
-	sh := newShard(s, partition, id)
+	sh := newShard(ctx, s, partition, id)
 	sh.committed.Store(start.GetCommittedOffset())
 	s.q.shards[partition] = sh
-	sh.start(ctx)
+	if before == nil {
+		sh.start()
+		return
+	}
+	s.tasks.Go(func() { // the one that was taken away has to end first
+		before.abort()
+		sh.start()
+	})
 }
 
 // end gives a partition back because the server wants it.

@@ -30,6 +30,7 @@ type shard struct {
 	log              *slog.Logger
 	mailbox          mailbox
 
+	start       func() // call it once
 	cancel      context.CancelFunc
 	releasing   chan struct{}
 	releaseOnce sync.Once
@@ -50,20 +51,23 @@ type shard struct {
 	written atomic.Int64
 }
 
-func newShard(s *session, partition, partitionSession int64) *shard {
+func newShard(ctx context.Context, s *session, partition, partitionSession int64) *shard {
+	ctx, cancel := context.WithCancel(ctx)
 	sh := &shard{
 		q: s.q, session: s, partition: partition,
 		log:       s.q.log.With(slog.Int64("partition", partition)),
 		mailbox:   newMailbox(),
+		cancel:    cancel,
 		releasing: make(chan struct{}),
 		done:      make(chan struct{}),
 	}
 	sh.partitionSession.Store(partitionSession)
+	sh.start = func() { sh.serve(ctx) }
 	return sh
 }
 
-func (s *shard) start(ctx context.Context) {
-	ctx, s.cancel = context.WithCancel(ctx)
+// serve runs the shard until it is released or aborted.
+func (s *shard) serve(ctx context.Context) {
 	s.session.tasks.Go(func() {
 		defer close(s.done)
 		defer s.cancel()

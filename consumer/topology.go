@@ -77,9 +77,9 @@ func (q *Queue) adopt() {
 		again = false
 		for id := range q.partitions {
 			if q.shards[id] == nil && q.adoptable(id) {
-				sh := newShard(s, id, noSession)
+				sh := newShard(s.ctx, s, id, noSession)
 				q.shards[id] = sh
-				sh.start(s.ctx)
+				sh.start()
 				again = true
 			}
 		}
