@@ -1,58 +1,135 @@
 package consumer
 
 import (
+	"bytes"
 	"context"
+	"slices"
 
 	"sqsgate/consumer/lease"
 	"sqsgate/internal/logread"
 )
 
 // A FIFO partition that was split has children, and a message of a group in a
-// child must wait until the parent has none of the group left. So a child holds
-// all groups until its parent, loaded to its end, names those it still has, and
-// then one after the other as the parent reports them drained. Nothing of this
-// is durable: a child that starts anew asks again, and a parent that starts anew
-// tells again.
+// child must wait until no ancestor has any of the group left: not the parent
+// alone, since one without messages may be finished before its own parent. So a
+// child holds all groups until each of its elders, loaded to its end, names those
+// it still has, and then one after the other as the elders report them drained.
+// Nothing of this is durable: a child that starts anew asks again, and an elder
+// that starts anew tells again. But what an elder tells is durable in its own
+// journal before.
 
-// holdForParents makes a new tenure of a child wait for its parents.
-func (t *tenure) holdForParents() {
+// elders are the ancestors of a partition that were not finished when its tenure
+// began, each with the groups it still has; nil = it has not told yet.
+type elders map[int64]map[lease.Hash]struct{}
+
+// groups is the union of what the elders have; false while one has not told.
+func (e elders) groups() ([]lease.Hash, bool) {
+	var list []lease.Hash
+	for _, has := range e {
+		if has == nil {
+			return nil, false
+		}
+		for g := range has {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b lease.Hash) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(list), true
+}
+
+// has tells whether one of the elders has the group.
+func (e elders) has(g lease.Hash) bool {
+	for _, has := range e {
+		if _, yes := has[g]; yes {
+			return true
+		}
+	}
+	return false
+}
+
+// asked is an answer to a child that waits until it is durable.
+type asked struct {
+	child  *shard
+	groups []lease.Hash
+}
+
+// holdForElders makes a new tenure of a child wait for its ancestors.
+func (t *tenure) holdForElders() {
 	if !t.s.q.spec.FIFO {
 		return
 	}
-	for _, parent := range t.s.q.livingParents(t.s.partition) {
-		t.input(t.now(), lease.Input{Kind: lease.Hold})
-		if parent != nil {
-			parent.post(event{kind: eventChildAsks, child: t.s})
+	living := t.s.q.livingAncestors(t.s.partition)
+	if len(living) == 0 {
+		return
+	}
+	t.input(t.now(), lease.Input{Kind: lease.Hold})
+	t.elders = make(elders, len(living))
+	for id := range living {
+		t.elders[id] = nil
+	}
+	for _, elder := range living {
+		if elder != nil {
+			elder.post(event{kind: eventChildAsks, child: t.s})
 		}
 	}
 }
 
-// livingParents lists the parents of a partition that are not finished; nil
-// stands for one that is not served here (yet).
-func (q *Queue) livingParents(partition int64) []*shard {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var list []*shard
-	for _, id := range q.partitions[partition].parents {
-		if p, known := q.partitions[id]; known && !p.finished() {
-			list = append(list, q.shards[id])
-		}
+// held notes which groups an elder has.
+func (t *tenure) held(now, elder int64, groups []lease.Hash) {
+	if _, ours := t.elders[elder]; !ours {
+		return
 	}
-	return list
+	has := make(map[lease.Hash]struct{}, len(groups))
+	for _, g := range groups {
+		has[g] = struct{}{}
+	}
+	t.elders[elder] = has
+	if all, known := t.elders.groups(); known {
+		t.input(now, lease.Input{Kind: lease.Release, Groups: all})
+	}
 }
 
-// children lists the shards of a partition's children.
-func (q *Queue) children(partition int64) []*shard {
+// freed notes which groups an elder has no longer.
+func (t *tenure) freed(now, elder int64, groups []lease.Hash) {
+	has := t.elders[elder]
+	if has == nil {
+		return // it will tell, without these
+	}
+	var free []lease.Hash
+	for _, g := range groups {
+		delete(has, g)
+		if !t.elders.has(g) {
+			free = append(free, g)
+		}
+	}
+	t.input(now, lease.Input{Kind: lease.Free, Groups: free})
+}
+
+// livingAncestors are the ancestors of a partition that are not finished, with
+// their shards; nil stands for one that is not served here (yet).
+func (q *Queue) livingAncestors(partition int64) map[int64]*shard {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	living := make(map[int64]*shard)
+	for _, id := range q.partitions.ancestors(partition) {
+		if !q.partitions[id].finished() {
+			living[id] = q.shards[id]
+		}
+	}
+	return living
+}
+
+// descendants lists the shards of the partitions that came from one by splits.
+func (q *Queue) descendants(partition int64) []*shard {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var list []*shard
-	for id, p := range q.partitions {
-		for _, parent := range p.parents {
-			if s := q.shards[id]; s != nil && parent == partition {
-				list = append(list, s)
-			}
+	for id, s := range q.shards {
+		if slices.Contains(q.partitions.ancestors(id), partition) {
+			list = append(list, s)
 		}
 	}
+	sortShards(list)
 	return list
 }
 
@@ -62,19 +139,28 @@ func (t *tenure) end(now int64) {
 	t.ended = true
 	t.s.ended.Store(true)
 	if t.s.q.spec.FIFO {
-		for _, child := range t.s.q.children(t.s.partition) {
+		for _, child := range t.s.q.descendants(t.s.partition) {
 			t.answerChild(child)
 		}
 	}
 	t.s.session.look() // for the children
 }
 
-// answerChild tells a child which groups it must hold. Before the end nobody
-// knows: then the child hears of it from end.
+// answerChild tells a child which groups it must hold, when that is durable:
+// until then the group's last message may come back. Before the end nobody knows;
+// then the child hears of it from end.
 func (t *tenure) answerChild(child *shard) {
 	if t.ended {
-		child.post(event{kind: eventHeld, groups: t.machine.Groups(nil)})
+		t.pending.asked = append(t.pending.asked, asked{child, t.machine.Groups(nil)})
 	}
+}
+
+// tellFamily tells the descendants what has become durable.
+func (t *tenure) tellFamily(b *batch) {
+	for _, a := range b.asked {
+		a.child.post(event{kind: eventHeld, elder: t.s.partition, groups: a.groups})
+	}
+	t.drained(b.drained)
 }
 
 // drained tells the children which groups they hold no longer.
@@ -83,8 +169,8 @@ func (t *tenure) drained(groups []lease.Hash) {
 		return
 	}
 	groups = append([]lease.Hash(nil), groups...)
-	for _, child := range t.s.q.children(t.s.partition) {
-		child.post(event{kind: eventFreed, groups: groups})
+	for _, child := range t.s.q.descendants(t.s.partition) {
+		child.post(event{kind: eventFreed, elder: t.s.partition, groups: groups})
 	}
 }
 
@@ -92,35 +178,23 @@ func (t *tenure) drained(groups []lease.Hash) {
 // ancestors that no shard serves any more: their groups live on here.
 func (t *tenure) loadAncestors(ctx context.Context, since int64) error {
 	q := t.s.q
-	seen := make(map[int64]bool)
-	next := []int64{t.s.partition}
-	for len(next) > 0 {
-		id := next[0]
-		next = next[1:]
-		q.mu.Lock()
-		parents := q.partitions[id].parents
-		q.mu.Unlock()
-		for _, parent := range parents {
-			q.mu.Lock()
-			p, known := q.partitions[parent]
-			served := q.shards[parent] != nil
-			q.mu.Unlock()
-			if !known || seen[parent] {
-				continue
+	type ancestor struct{ id, end int64 }
+	var unserved []ancestor
+	q.mu.Lock()
+	for _, id := range q.partitions.ancestors(t.s.partition) {
+		if q.shards[id] == nil && q.partitions[id].end > 0 {
+			unserved = append(unserved, ancestor{id, q.partitions[id].end})
+		}
+	}
+	q.mu.Unlock()
+	for _, a := range unserved {
+		err := q.source(a.id).since(ctx, millis(since), a.end, func(m *logread.Message) {
+			if key := t.message(m).Deduplication; key != (lease.Hash{}) {
+				q.dedup.add(key, m.WriteTime, a.id, m.Offset)
 			}
-			seen[parent] = true
-			next = append(next, parent)
-			if served || p.end == 0 {
-				continue
-			}
-			err := q.source(parent).since(ctx, millis(since), p.end, func(m *logread.Message) {
-				if key := t.message(m).Deduplication; key != (lease.Hash{}) {
-					q.dedup.add(key, m.WriteTime, parent, m.Offset)
-				}
-			})
-			if err != nil {
-				return err
-			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

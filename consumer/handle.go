@@ -36,9 +36,9 @@ func (t *tenure) handle(now int64, e *event) error {
 	case eventChildAsks:
 		t.answerChild(e.child)
 	case eventHeld:
-		t.input(now, lease.Input{Kind: lease.Release, Groups: e.groups})
+		t.held(now, e.elder, e.groups)
 	case eventFreed:
-		t.input(now, lease.Input{Kind: lease.Free, Groups: e.groups})
+		t.freed(now, e.elder, e.groups)
 	case eventMoved:
 		t.moved(now, e.sequence, e.moves)
 	}
@@ -226,7 +226,7 @@ func (t *tenure) publishBatch(b *batch) {
 		return over
 	})
 	t.mover.add(b.moves)
-	t.drained(b.drained)
+	t.tellFamily(b)
 	b.reset()
 }
 

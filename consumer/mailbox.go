@@ -20,7 +20,7 @@ const (
 	eventBarrier                        // tell when the cursor has passed: barrier
 	eventFeedLost                       // the feed cannot go on: err
 	eventChildAsks                      // a child wants to know which groups it must hold
-	eventHeld                           // the groups to hold for a parent
+	eventHeld                           // the groups to hold for an elder
 	eventFreed                          // groups to hold no longer
 	eventEnded                          // the feed has read the last message of a split partition
 	eventMoved                          // the moves up to sequence are done, those in moves refused
@@ -39,6 +39,7 @@ type event struct {
 	sequence uint64
 	moves    []move
 	child    *shard
+	elder    int64 // eventHeld, eventFreed: the partition that tells
 	groups   []lease.Hash
 	err      error
 }

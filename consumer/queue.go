@@ -150,6 +150,9 @@ func (q *Queue) pauseOrStop(ctx context.Context, attempt int) bool {
 func (q *Queue) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
+	q.mu.Lock()
+	q.partitions = nil // the topic may be another one
+	q.mu.Unlock()
 	if err := q.refresh(ctx); err != nil {
 		return err
 	}

@@ -91,7 +91,9 @@ func outcomeError(kind lease.Kind, outcome lease.Outcome) error {
 		return ErrExpired
 	case lease.TooLong:
 		return ErrTooLong
-	case lease.NotInFlight, lease.Gone, lease.OverLimit:
+	case lease.Moving:
+		return ErrUnavailable // soon it is gone, or can be deleted
+	case lease.Gone, lease.OverLimit:
 		if kind == lease.Delete {
 			return ErrHandle
 		}

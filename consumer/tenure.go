@@ -58,7 +58,8 @@ type tenure struct {
 	barriers        []*barrier
 	mover           mover
 	moving          []*call // MoveOuts whose moves are not over
-	ended           bool    // the partition was split and is loaded to its end
+	elders          elders
+	ended           bool // the partition was split and is loaded to its end
 
 	snapshots snapshotPolicy
 	commits   commitProgress
@@ -70,6 +71,7 @@ type batch struct {
 	moves   []move       // to carry out
 	drained []lease.Hash // groups that the children need not hold any more
 	moved   uint64       // moves up to this one are over
+	asked   []asked      // children that asked which groups they must hold
 }
 
 func (b *batch) reset() {
@@ -141,7 +143,7 @@ func (t *tenure) open(ctx context.Context) error {
 			return err
 		}
 	}
-	t.holdForParents()
+	t.holdForElders()
 	t.publish()
 	t.feed = &feed{
 		open: func(ctx context.Context, offset int64) (*logread.Reader, error) {
@@ -175,11 +177,13 @@ func (t *tenure) restore(replay journal.Replay) error {
 // checkAhead refuses a journal that knows of messages which the topic has not
 // got: the end of the topic was lost.
 func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
-	partitions, err := t.s.q.describe(ctx)
-	if err != nil {
+	// The partition may be newer than what is known of the topic, its parents too.
+	if err := t.s.q.refresh(ctx); err != nil {
 		return err
 	}
-	end := partitions[t.s.partition].end
+	t.s.q.mu.Lock()
+	end := t.s.q.partitions[t.s.partition].end
+	t.s.q.mu.Unlock()
 	t.s.wrote(end - 1) // a first receive waits for what is there
 	last := t.machine.CommitOffset()
 	for _, op := range replay.Ops {

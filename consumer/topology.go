@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
@@ -23,6 +24,39 @@ func (p placement) finished() bool { return !p.active && p.committed >= p.end }
 
 // topology is the partitions of a queue's topic, by id.
 type topology map[int64]placement
+
+// ancestors are the known partitions that one came from by splits.
+func (t topology) ancestors(id int64) []int64 {
+	var list []int64
+	next := t[id].parents
+	for len(next) > 0 {
+		parent := next[0]
+		next = next[1:]
+		if p, known := t[parent]; known && !slices.Contains(list, parent) {
+			list = append(list, parent)
+			next = append(slices.Clone(next), p.parents...)
+		}
+	}
+	return list
+}
+
+// merge adds what was known before. Looks may end in another order than they
+// began, but nothing of a partition ever goes back.
+func (t topology) merge(before topology) {
+	for id, old := range before {
+		p, known := t[id]
+		if !known {
+			t[id] = old
+			continue
+		}
+		p.active = p.active && old.active
+		if len(p.children) == 0 {
+			p.children = old.children
+		}
+		p.end, p.committed = max(p.end, old.end), max(p.committed, old.committed)
+		t[id] = p
+	}
+}
 
 // describe asks the server for the partitions and the consumer's offsets.
 func (q *Queue) describe(ctx context.Context) (topology, error) {
@@ -54,6 +88,7 @@ func (q *Queue) refresh(ctx context.Context) error {
 	}
 	q.trims.expect(partitions)
 	q.mu.Lock()
+	partitions.merge(q.partitions)
 	q.partitions = partitions
 	q.notify()
 	q.mu.Unlock()

@@ -23,8 +23,8 @@ func (m *Machine) delete(offset int64, attempt uint32) Outcome {
 	case m.cfg.FIFO && (s != leased || attempt != receives):
 		return Expired
 	case s == moving:
-		// It has left the queue as far as its receivers are concerned.
-		return Done
+		// To say that it is deleted would be false if the move is given up.
+		return Moving
 	}
 	m.emit(Op{Kind: OpDelete, Offset: offset, Count: 1})
 	if ref != 0 {

@@ -10,9 +10,9 @@ const (
 	Done Outcome = iota + 1
 	// Expired: FIFO only; the handle's lease has ended.
 	Expired
-	// NotInFlight: the message is there but not leased, or leased by a later
-	// receive than the handle's.
-	NotInFlight
+	// Moving: a Delete on a standard queue; the message is on its way to another
+	// queue, which may yet refuse it.
+	Moving
 	// Gone: the message was deleted, purged, moved or expired, or never existed.
 	Gone
 	// TooLong: the visibility would end more than 12 hours after the receive.

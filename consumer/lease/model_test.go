@@ -184,9 +184,10 @@ func (q *model) delete(offset int64, attempt uint32) lease.Outcome {
 		return lease.Gone
 	case q.cfg.FIFO && (!m.leased || m.move != 0 || attempt != m.receives):
 		return lease.Expired
-	case m.move == 0:
-		m.gone = true
+	case m.move != 0:
+		return lease.Moving
 	}
+	m.gone = true
 	return lease.Done
 }
 

@@ -301,8 +301,8 @@ func outcome(o lease.Outcome) string {
 		return "done"
 	case lease.Expired:
 		return "expired"
-	case lease.NotInFlight:
-		return "not-in-flight"
+	case lease.Moving:
+		return "moving"
 	case lease.Gone:
 		return "gone"
 	case lease.TooLong:

@@ -1,0 +1,309 @@
+package consumer_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// check holds a history to the invariants of a queue. A request that was not
+// answered, or with an error, may have taken effect at any time from its begin
+// on; so may one that is under way. What is reported was wrong whatever became
+// of those.
+type check struct {
+	w     *world
+	h     *history
+	depth map[*simQueue]map[int64]int // of partitions, by splits
+}
+
+// clockStep is the resolution of the server's times.
+const clockStep = time.Millisecond
+
+func (c *check) violation(invariant string, messages []*simMessage, format string, args ...any) {
+	c.w.t.Errorf("seed %d: %s: %s%s", c.w.seed, invariant, fmt.Sprintf(format, args...), c.h.story(messages...))
+}
+
+func (c *check) run() {
+	c.depth = make(map[*simQueue]map[int64]int)
+	for _, q := range c.w.queues {
+		c.depth[q] = c.depths(q.topic)
+	}
+	groups := make(map[string][]*simMessage)
+	ids := make(map[string][]*simMessage)
+	for _, m := range c.h.order {
+		c.sortDeliveries(m)
+		c.message(m)
+		if m.queue.fifo {
+			groups[m.group] = append(groups[m.group], m)
+			ids[m.deduplication] = append(ids[m.deduplication], m)
+		}
+	}
+	for _, list := range ids {
+		c.deduplication(list)
+	}
+	for _, m := range c.h.order {
+		c.durable(m, ids)
+	}
+	for _, list := range groups {
+		c.group(list, ids)
+	}
+}
+
+// depths tells how many splits each partition of a topic came from.
+func (c *check) depths(topic string) map[int64]int {
+	depth := make(map[int64]int)
+	for _, p := range c.w.describe(topic) { // parents come first
+		for _, parent := range p.GetParentPartitionIds() {
+			depth[p.GetPartitionId()] = depth[parent] + 1
+		}
+	}
+	return depth
+}
+
+// sortDeliveries puts the deliveries of a message in the order of their counts
+// and takes repeats, which have the count of the receive they repeat, for
+// changes of its visibility.
+func (c *check) sortDeliveries(m *simMessage) {
+	slices.SortStableFunc(m.deliveries, func(a, b *simDelivery) int { return a.count - b.count })
+	m.deliveries = slices.DeleteFunc(m.deliveries, func(d *simDelivery) bool {
+		i := slices.IndexFunc(m.deliveries, func(o *simDelivery) bool { return o.count == d.count })
+		first := m.deliveries[i]
+		if first == d || d.call.attempt == "" || d.call.attempt != first.call.attempt {
+			return false
+		}
+		first.deletes = append(first.deletes, d.deletes...)
+		first.changes = append(first.changes, d.changes...)
+		return true
+	})
+	for _, d := range m.deliveries {
+		for _, r := range c.h.receives {
+			// One that failed may have started the visibility anew and given it back.
+			switch {
+			case r == d.call || d.call.attempt == "" || r.attempt != d.call.attempt || r.queue != m.queue:
+			case r.got != nil:
+				if !slices.ContainsFunc(r.got, func(o *simDelivery) bool { return o.message == m && o.count == d.count }) {
+					continue // a receive of its own, after the attempt was over
+				}
+				d.changes = append(d.changes, &simChange{request: r.request, visibility: r.visibility})
+			default:
+				d.changes = append(d.changes, &simChange{request: r.request})
+			}
+		}
+		slices.SortFunc(d.changes, func(a, b *simChange) int { return int(a.from.n - b.from.n) })
+	}
+}
+
+// leased is until when a delivery's lease surely held, as seen at a later moment.
+func (d *simDelivery) leased(seen moment) time.Time {
+	until := d.call.from.at.Add(d.call.visibility)
+	for _, change := range d.changes {
+		if change.verdict == refused || seen.before(change.from) {
+			continue
+		}
+		to := change.from.at.Add(change.visibility)
+		// A handle whose lease has ended changes nothing, though a standard queue
+		// does not say so.
+		if change.verdict != done || !change.over(seen) || !change.to.at.Before(until) {
+			to = minTime(to, until)
+		}
+		until = to
+	}
+	return until.Add(-clockStep)
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// message checks one message by itself: I2, I3, I4, I8, I9, I15.
+func (c *check) message(m *simMessage) {
+	self := []*simMessage{m}
+	if m.duplicate && len(m.deliveries) > 0 {
+		c.violation("I7 deduplication", self, "delivered, though it was answered as a duplicate")
+	}
+	for i, d := range m.deliveries {
+		if at := m.written.Add(m.delay); m.delay > 0 && d.call.to.at.Before(at.Add(-clockStep)) {
+			c.violation("I8 delay", self, "delivered %v before its delay was over", at.Sub(d.call.to.at))
+		}
+		for _, o := range m.deliveries {
+			for _, r := range o.deletes {
+				if r.verdict == done && r.over(d.call.from) {
+					c.violation("I2 no resurrection", self, "delivered (count %d) after the delete with count %d was answered", d.count, o.count)
+				}
+			}
+		}
+		for _, p := range c.h.purges {
+			if p.queue == m.queue && p.verdict == done && m.send.over(p.from) && p.over(d.call.from) {
+				c.violation("I15 purge", self, "delivered (count %d) after a purge", d.count)
+			}
+		}
+		for _, dead := range m.dead {
+			if d.call.from.at.After(dead.written.Add(clockStep)) {
+				c.violation("I9 dead letters", self, "delivered (count %d) after it was moved", d.count)
+			}
+		}
+		if i > 0 {
+			c.redelivery(m.deliveries[i-1], d)
+		}
+	}
+	if len(m.dead) > 1 {
+		c.violation("I9 dead letters", self, "moved %d times", len(m.dead))
+	}
+	if most := m.queue.spec.Settings.MaxReceiveCount; len(m.dead) > 0 && (most == 0 || !m.mayHaveCount(c.h, most)) {
+		c.violation("I9 dead letters", self, "moved too early")
+	}
+}
+
+// redelivery checks two deliveries of a message that follow each other.
+func (c *check) redelivery(first, second *simDelivery) {
+	self := []*simMessage{first.message}
+	if second.count <= first.count {
+		c.violation("I4 receive count", self, "the count went from %d to %d", first.count, second.count)
+		return
+	}
+	if most := 1 + c.unseen(first, second); second.count-first.count > most {
+		c.violation("I4 receive count", self, "the count went from %d to %d, at most %d receives may have got it", first.count, second.count, most)
+	}
+	if until := first.leased(second.call.to); second.call.to.at.Before(until) {
+		c.violation("I3 lease", self, "delivered (count %d) %v before the lease with count %d ended", second.count, until.Sub(second.call.to.at), first.count)
+	}
+}
+
+// unseen counts the receives between two deliveries whose answer nobody saw. A
+// long poll that ends just as a message is being leased for it is one of them.
+func (c *check) unseen(first, second *simDelivery) int {
+	n := 0
+	for _, r := range c.h.receives {
+		if r.queue == first.message.queue && r.from.before(second.call.to) && !r.over(first.call.from) && r.mayHaveGotMore() {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *simReceive) mayHaveGotMore() bool { return r.verdict == unknown || r.long && len(r.got) == 0 }
+
+// mayHaveCount tells whether the message may have been received n times.
+func (m *simMessage) mayHaveCount(h *history, n int) bool {
+	if k := len(m.deliveries); k > 0 {
+		n -= m.deliveries[k-1].count
+	}
+	for _, r := range h.receives {
+		if n <= 0 {
+			break
+		}
+		if r.queue == m.queue && r.mayHaveGotMore() && m.send.from.before(r.to) {
+			n--
+		}
+	}
+	return n <= 0
+}
+
+// mayBePurged tells whether a purge that began before m may have removed it.
+func (c *check) mayBePurged(msg *simMessage, m moment) bool {
+	return slices.ContainsFunc(c.h.purges, func(p *simPurge) bool {
+		return p.queue == msg.queue && p.verdict != refused && p.from.before(m) && msg.send.from.before(p.to)
+	})
+}
+
+// mayBeDeleted tells whether a delete that began before m may have removed it.
+func (m *simMessage) mayBeDeleted(at moment) bool {
+	return slices.ContainsFunc(m.deliveries, func(d *simDelivery) bool {
+		return slices.ContainsFunc(d.deletes, func(r *request) bool { return r.verdict != refused && r.from.before(at) })
+	})
+}
+
+// mayBeRepeated tells whether another message with its id may have come before
+// it within the window, so that it is never delivered.
+func (m *simMessage) mayBeRepeated(ids map[string][]*simMessage) bool {
+	return slices.ContainsFunc(ids[m.deduplication], func(o *simMessage) bool {
+		return o != m && !o.duplicate && o.send.verdict != refused && o.send.from.before(m.send.to) &&
+			m.send.from.at.Sub(o.send.to.at) < 5*time.Minute
+	})
+}
+
+// durable checks I1 and that everything is drained in the end.
+func (c *check) durable(m *simMessage, ids map[string][]*simMessage) {
+	end := moment{c.h.moments + 1, time.Now()}
+	if m.duplicate || m.send.verdict != done || len(m.dead) > 0 || m.mayBeDeleted(end) || c.mayBePurged(m, end) {
+		return
+	}
+	if m.queue.fifo && len(m.deliveries) == 0 && m.mayBeRepeated(ids) {
+		if !slices.ContainsFunc(ids[m.deduplication], func(o *simMessage) bool {
+			return len(o.deliveries) > 0 || len(o.dead) > 0 || c.mayBePurged(o, end)
+		}) {
+			c.violation("I1 durability", ids[m.deduplication], "none of the messages with the id was delivered")
+		}
+		return
+	}
+	if len(m.deliveries) == 0 {
+		c.violation("I1 durability", []*simMessage{m}, "never delivered")
+		return
+	}
+	c.violation("I1 durability", []*simMessage{m}, "not delivered any more, though nobody deleted it")
+}
+
+// deduplication checks I7 for the messages of one id.
+func (c *check) deduplication(list []*simMessage) {
+	var delivered []*simMessage
+	for _, m := range list {
+		if len(m.deliveries) > 0 {
+			delivered = append(delivered, m)
+		}
+	}
+	slices.SortFunc(delivered, func(a, b *simMessage) int { return a.written.Compare(b.written) })
+	for i := 1; i < len(delivered); i++ {
+		a, b := delivered[i-1], delivered[i]
+		if b.written.Sub(a.written) >= 5*time.Minute-clockStep || c.mayBePurged(a, b.send.to) {
+			continue
+		}
+		c.violation("I7 deduplication", []*simMessage{a, b}, "both were delivered, written %v apart", b.written.Sub(a.written))
+	}
+}
+
+// earlier compares two messages of a group by their places in the log.
+func (c *check) earlier(a, b *simMessage) int {
+	depth := c.depth[a.queue]
+	if d := depth[a.at.partition] - depth[b.at.partition]; d != 0 {
+		return d
+	}
+	return int(a.at.offset - b.at.offset)
+}
+
+// group checks the order of a FIFO group: I5, I6 and I14. A message that is
+// leased blocks those behind it; one in front of it may be delivered.
+func (c *check) group(list []*simMessage, ids map[string][]*simMessage) {
+	list = slices.DeleteFunc(slices.Clone(list), func(m *simMessage) bool {
+		return !m.placed || len(m.deliveries) == 0 && m.mayBeRepeated(ids)
+	})
+	slices.SortFunc(list, c.earlier)
+	for i, m := range list {
+		for _, d := range m.deliveries {
+			for _, before := range list[:i] {
+				if c.inFront(before, d) {
+					c.violation("I5 order", []*simMessage{before, m}, "%s was delivered (count %d) before %s was done", m.body, d.count, before.body)
+				}
+			}
+		}
+	}
+}
+
+// inFront tells whether m was surely in front of a later message of its group
+// when that was delivered as d.
+func (c *check) inFront(m *simMessage, d *simDelivery) bool {
+	if m.mayBeDeleted(d.call.to) || c.mayBePurged(m, d.call.to) || m.mayHaveMoved(c.h) {
+		return false
+	}
+	at := slices.IndexFunc(d.call.got, func(o *simDelivery) bool { return o.message == m })
+	return at < 0 || at > slices.Index(d.call.got, d)
+}
+
+// mayHaveMoved tells whether the message may have left its group for a
+// dead-letter queue, from which it comes back only when that is gone.
+func (m *simMessage) mayHaveMoved(h *history) bool {
+	most := m.queue.spec.Settings.MaxReceiveCount
+	return most > 0 && (len(m.dead) > 0 || m.mayHaveCount(h, most))
+}
