@@ -27,7 +27,24 @@ type Topicd struct {
 	TopicAdvertise string `name:"topic-advertise" placeholder:"HOST:PORT" help:"Address that discovery tells Topic API clients. Default: the one the client has called."`
 	DataDir        string `name:"data-dir" default:"./sqsgate-data" placeholder:"DIR" help:"Directory of the embedded server's store. One process at a time."`
 	Database       string `name:"database" placeholder:"PATH" help:"Path of the database. Default /local, with --ydb the one of its address."`
+	TLSCert        string `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain of the embedded server's Topic API. Default: no TLS."`
+	TLSKey         string `name:"tls-key" placeholder:"FILE" help:"PEM private key of --tls-cert."`
+
+	Topics Topics `embed:"" prefix:"topicd-" yaml:"topicd"`
 }
+
+// Topics says how the embedded topic server treats its clients.
+type Topics struct {
+	WriteQuota string `name:"write-quota" placeholder:"off|enforce" help:"Whether writes above a partition's write speed are delayed, as on a cluster: off, enforce. Default: enforce in topicd, off in serve."`
+	User       string `name:"user" help:"The one user of the Topic API. Default: everybody is anonymous."`
+	Password   Secret `name:"password" placeholder:"PASSWORD" help:"Password of --topicd-user. Visible in the process list: better the variable."`
+}
+
+// Values of Topics.WriteQuota.
+const (
+	WriteQuotaOff     = "off"
+	WriteQuotaEnforce = "enforce"
+)
 
 // Gateway holds the settings of `sqsgate serve` beside those of the embedded
 // server.

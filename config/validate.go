@@ -96,6 +96,9 @@ func (c Config) ResolvedTopicd() (Config, error) {
 	if c.Database == "" {
 		c.Database = defaultDatabase
 	}
+	if c.Topics.WriteQuota == "" {
+		c.Topics.WriteQuota = WriteQuotaEnforce
+	}
 	return c, c.Topicd.validate()
 }
 
@@ -114,6 +117,27 @@ func (t Topicd) validate() error {
 	}
 	if !strings.HasPrefix(t.Database, "/") || path.Clean(t.Database) != t.Database || t.Database == "/" {
 		return invalid("database", t.Database, "want an absolute path such as /local")
+	}
+	if t.TLSCert == "" && t.TLSKey != "" {
+		return invalid("tls-key", t.TLSKey, "needs --tls-cert")
+	}
+	if t.TLSKey == "" && t.TLSCert != "" {
+		return invalid("tls-cert", t.TLSCert, "needs --tls-key")
+	}
+	return t.Topics.validate()
+}
+
+func (t Topics) validate() error {
+	switch t.WriteQuota {
+	case "", WriteQuotaOff, WriteQuotaEnforce:
+	default:
+		return invalid("topicd-write-quota", t.WriteQuota, "want off or enforce")
+	}
+	if t.User == "" && t.Password != "" {
+		return invalid("topicd-password", "", "needs --topicd-user")
+	}
+	if t.User != "" && t.Password == "" {
+		return invalid("topicd-user", t.User, "needs --topicd-password")
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (t *topic) describe(req *Ydb_Topic.DescribeTopicRequest) *Ydb_Topic.Describ
 	for i := range c.Consumers {
 		cons := c.Consumers[i].describe()
 		if req.GetIncludeStats() {
-			cons.ConsumerStats = emptyConsumerStats()
+			cons.ConsumerStats = c.consumerStats(cons.GetName())
 		}
 		out.Consumers = append(out.Consumers, cons)
 	}
@@ -135,10 +135,18 @@ func (t *topic) describe(req *Ydb_Topic.DescribeTopicRequest) *Ydb_Topic.Describ
 	return out
 }
 
-func emptyConsumerStats() *Ydb_Topic.Consumer_ConsumerStats {
+// consumerStats sums up what the partitions know of a consumer.
+func (c *topicConfig) consumerStats(consumer string) *Ydb_Topic.Consumer_ConsumerStats {
+	read := new(Ydb_Topic.MultipleWindowsStat)
+	for _, p := range c.parts {
+		w := p.bytesRead(consumer)
+		read.PerMinute += w.GetPerMinute()
+		read.PerHour += w.GetPerHour()
+		read.PerDay += w.GetPerDay()
+	}
 	return &Ydb_Topic.Consumer_ConsumerStats{
 		MinPartitionsLastReadTime: millis(0), MaxReadTimeLag: noLag(), MaxWriteTimeLag: noLag(), MaxCommittedTimeLag: noLag(),
-		BytesRead: &Ydb_Topic.MultipleWindowsStat{},
+		BytesRead: read,
 	}
 }
 
@@ -148,7 +156,7 @@ func (t *topic) describeConsumer(c *consumerConfig, req *Ydb_Topic.DescribeConsu
 	self.Type = Ydb_Scheme.Entry_TOPIC
 	out := &Ydb_Topic.DescribeConsumerResult{Self: self, Consumer: c.describe()}
 	if req.GetIncludeStats() {
-		out.Consumer.ConsumerStats = emptyConsumerStats()
+		out.Consumer.ConsumerStats = t.config.Load().consumerStats(c.Name)
 	}
 	cfg := t.config.Load()
 	for i, p := range cfg.parts {
@@ -175,7 +183,7 @@ func (p *partition) consumerStats(consumer string) *Ydb_Topic.DescribeConsumerRe
 		LastReadOffset: committed, CommittedOffset: committed,
 		PartitionReadSessionCreateTime: millis(0), LastReadTime: millis(0),
 		MaxReadTimeLag: noLag(), MaxWriteTimeLag: noLag(), MaxCommittedTimeLag: noLag(),
-		BytesRead: &Ydb_Topic.MultipleWindowsStat{},
+		BytesRead: p.bytesRead(consumer),
 	}
 	if ps := p.reader(consumer); ps != nil {
 		out.LastReadOffset = max(committed, ps.next.Load())

@@ -1,6 +1,7 @@
 package topicd
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,14 @@ type Options struct {
 	MemTableBytes int64 // memtable of the store, bytes; default 32 MiB
 	TailBytes     int64 // recent messages kept decoded for live readers, all partitions together; default 32 MiB
 	MinFreeBytes  int64 // free disk space below which writes are refused; default 128 MiB
+
+	// EnforceQuota delays writes above the partition's write speed, as a cluster does.
+	EnforceQuota bool
+	// User and Password are the one user there is. Every call over the network
+	// then needs a token from Login; a channel inside the process does not.
+	// Empty = everybody is anonymous.
+	User, Password string
+	TLS            *tls.Config // of Serve; nil = plain text
 
 	RetentionEvery time.Duration // how often old messages are looked for; default 30 s
 
@@ -64,6 +73,9 @@ func (o Options) validate() error {
 	}
 	if o.TailBytes < 0 {
 		return fmt.Errorf("topicd: tail size %d is negative", o.TailBytes)
+	}
+	if o.User == "" && o.Password != "" {
+		return errors.New("topicd: a password without a user")
 	}
 	if o.RetentionEvery < 0 {
 		return fmt.Errorf("topicd: retention interval %v is negative", o.RetentionEvery)

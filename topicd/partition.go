@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
+
 	"sqsgate/topicd/store"
 )
 
@@ -17,6 +19,7 @@ type partition struct {
 	topic    *topic
 	id       uint32
 	inflight *gate
+	quota    quota
 
 	// The write side belongs to the store's committer and finisher.
 	wmu    sync.Mutex
@@ -39,6 +42,7 @@ type partition struct {
 	firstMs   int64 // write time of the message at start; 0 = not known
 	written   windows
 	tail      tail
+	readBytes map[string]*windows       // by consumer
 	commits   map[string]int64          // by consumer
 	readers   map[string]*partSession   // by consumer: who has the partition now
 	direct    map[*partSession]struct{} // who reads it without a consumer
@@ -57,7 +61,7 @@ func newPartition(t *topic, c *partitionConfig) *partition {
 		topic: t, id: c.ID, sealed: !c.Active, inflight: newGate(partitionInflightBytes),
 		written: newWindows(),
 		owners:  make(map[string]*producerOwner),
-		commits: make(map[string]int64),
+		commits: make(map[string]int64), readBytes: make(map[string]*windows),
 		readers: make(map[string]*partSession),
 		direct:  make(map[*partSession]struct{}),
 		waiting: make(map[*partSession]struct{}),
@@ -141,6 +145,29 @@ func (p *partition) publish(msgs []*store.Message, memory, data int64) {
 	clear(p.waiting)
 	p.mu.Unlock()
 	cache.add(p, len(msgs), memory)
+}
+
+// countRead counts bytes sent to a consumer.
+func (p *partition) countRead(consumer string, n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.readBytes[consumer]
+	if w == nil {
+		fresh := newWindows()
+		w = &fresh
+		p.readBytes[consumer] = w
+	}
+	w.add(time.Now(), n)
+}
+
+// bytesRead is what was sent to a consumer lately.
+func (p *partition) bytesRead(consumer string) *Ydb_Topic.MultipleWindowsStat {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.readBytes[consumer]; w != nil {
+		return w.describe(time.Now())
+	}
+	return &Ydb_Topic.MultipleWindowsStat{}
 }
 
 // wait has ps woken by the next message at or after offset from. It returns

@@ -79,6 +79,9 @@ func (s *readSession) sendData(ps *partSession, msgs []*store.Message) error {
 	}
 	size := int64(proto.Size(data))
 	s.budget -= size
+	if ps.group != nil {
+		ps.part.countRead(ps.group.consumer, size)
+	}
 	ps.sent(msgs[len(msgs)-1].Offset+1, size)
 	ps.lastRead.Store(time.Now().UnixMilli())
 	s.srv.metrics.read.Add(float64(len(msgs)))

@@ -67,6 +67,7 @@ func (p *partition) forget(b *store.Batch, consumer string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.commits, consumer)
+	delete(p.readBytes, consumer)
 	if ps := p.readers[consumer]; ps != nil {
 		ps.interrupted = true
 		delete(p.readers, consumer)

@@ -11,11 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Auth_V1"
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Discovery_V1"
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Scheme_V1"
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Topic_V1"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
 	"sqsgate/topicd/store"
@@ -36,6 +39,7 @@ var ErrLocked = store.ErrLocked
 
 // Server is the topic server. Its methods for gRPC are not called directly.
 type Server struct {
+	Ydb_Auth_V1.UnimplementedAuthServiceServer
 	Ydb_Discovery_V1.UnimplementedDiscoveryServiceServer
 	Ydb_Scheme_V1.UnimplementedSchemeServiceServer
 	Ydb_Topic_V1.UnimplementedTopicServiceServer
@@ -46,6 +50,7 @@ type Server struct {
 	store   *store.Store
 	tree    *tree
 	tails   tailCache
+	tokens  *tokens
 	grpc    *grpc.Server
 	cookie  atomic.Uint64
 	splits  chan *partition // that have too much to do
@@ -77,12 +82,20 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, log: o.Logger, metrics: m, store: st, tree: newTree(o.Database),
 		tails: tailCache{max: o.TailBytes}, closed: make(chan struct{}),
+		tokens: newTokens(o.User, o.Password),
 		splits: make(chan *partition, 64),
 	}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
+	transport := insecure.NewCredentials()
+	if o.TLS != nil {
+		transport = credentials.NewTLS(o.TLS)
+	}
 	s.grpc = grpc.NewServer(
+		grpc.Creds(transport),
+		grpc.UnaryInterceptor(s.tokens.unary),
+		grpc.StreamInterceptor(s.tokens.stream),
 		grpc.MaxRecvMsgSize(maxRecvBytes),
 		grpc.MaxSendMsgSize(1<<31-1),
 		// YDB's SDKs ping every ten seconds, with and without streams.
@@ -105,7 +118,8 @@ func New(o Options) (*Server, error) {
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	Ydb_Discovery_V1.RegisterDiscoveryServiceServer(r, s)
 	Ydb_Scheme_V1.RegisterSchemeServiceServer(r, s)
-	Ydb_Topic_V1.RegisterTopicServiceServer(r, s)
+	Ydb_Auth_V1.RegisterAuthServiceServer(r, s)
+	r.RegisterService(topicService(), s)
 }
 
 // Serve accepts gRPC connections on lis until Close, and then returns nil. It

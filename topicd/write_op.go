@@ -106,10 +106,11 @@ func (o *closeOp) Done(error) {
 
 // writeOp is one WriteRequest.
 type writeOp struct {
-	s        *writeSession
-	msgs     []store.Message // offset and write time are still open
-	size     int             // bytes of data and metadata
-	received time.Time
+	s         *writeSession
+	msgs      []store.Message // offset and write time are still open
+	size      int             // bytes of data and metadata
+	received  time.Time
+	throttled time.Duration // by the write quota
 
 	err      error
 	applied  time.Time
@@ -214,12 +215,12 @@ func (o *writeOp) Done(err error) {
 	if n := len(o.msgs) - len(o.written); n > 0 {
 		s.topic.srv.metrics.skipped.Add(float64(n))
 	}
-	queued := durationpb.New(o.applied.Sub(o.received))
+	queued := durationpb.New(o.applied.Sub(o.received) - o.throttled)
 	o.response.WriteStatistics = &Ydb_Topic.StreamWriteMessage_WriteResponse_WriteStatistics{
 		PersistingTime:         durationpb.New(time.Since(o.applied)),
 		MinQueueWaitTime:       queued,
 		MaxQueueWaitTime:       queued,
-		PartitionQuotaWaitTime: &durationpb.Duration{},
+		PartitionQuotaWaitTime: durationpb.New(o.throttled),
 		TopicQuotaWaitTime:     &durationpb.Duration{},
 	}
 	s.answer(&Ydb_Topic.StreamWriteMessage_FromServer{

@@ -199,6 +199,11 @@ func (s *writeSession) write(ctx context.Context, req *Ydb_Topic.StreamWriteMess
 		s.flow.release(n)
 		return err
 	}
+	if op.throttled, err = s.throttle(ctx, n); err != nil {
+		s.flow.release(n)
+		s.part.inflight.release(n)
+		return err
+	}
 	s.expectAnswer()
 	if err := s.topic.srv.store.Submit(ctx, op); err != nil {
 		s.flow.release(n)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 
@@ -14,13 +15,24 @@ import (
 // openTopicd opens the embedded server on its data directory. A directory that
 // is locked or cannot be used is a *config.Error.
 func openTopicd(cfg config.Config, log *slog.Logger, reg prometheus.Registerer) (*topicd.Server, error) {
-	srv, err := topicd.New(topicd.Options{
-		DataDir:    cfg.DataDir,
-		Database:   cfg.Database,
-		Advertise:  cfg.TopicAdvertise,
-		Logger:     log,
-		Registerer: reg,
-	})
+	opts := topicd.Options{
+		DataDir:      cfg.DataDir,
+		Database:     cfg.Database,
+		Advertise:    cfg.TopicAdvertise,
+		EnforceQuota: cfg.Topics.WriteQuota == config.WriteQuotaEnforce,
+		User:         cfg.Topics.User,
+		Password:     string(cfg.Topics.Password),
+		Logger:       log,
+		Registerer:   reg,
+	}
+	if cfg.TLSCert != "" {
+		cert, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+		if err != nil {
+			return nil, &config.Error{Key: "tls-cert", Value: cfg.TLSCert, Err: err}
+		}
+		opts.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	}
+	srv, err := topicd.New(opts)
 	if err != nil {
 		return nil, &config.Error{Key: "data-dir", Value: cfg.DataDir, Err: err}
 	}
