@@ -274,6 +274,8 @@ func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"v":1,"op":"create","name":"a","incarnation":"1","set":{"k":"v"}}`))
 	f.Add([]byte(`{"v":1,"op":"snapshot","upto":1,"queues":[{"name":"a","incarnation":"1"},{"name":"a@ydb-sqs-consumer","incarnation":"2"}]}`))
 	f.Add([]byte(`{"v":2,"op":"create"}`))
+	f.Add([]byte(`{"v":1,"op":"task","name":"a","incarnation":"1","task":{"id":"t","owner":"o"}}`))
+	f.Add([]byte(`{"v":1,"op":"snapshot","upto":1,"queues":[{"name":"a","incarnation":"1"}],"tasks":[{"id":"t","source":"a","incarnation":"1","status":"RUNNING"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := decodeRecord(data)
 		if err != nil {
@@ -285,6 +287,11 @@ func FuzzRecord(f *testing.F) {
 		s.apply(1, &r)
 		if len(s.sorted) != len(s.queues) || !slices.IsSorted(s.sorted) {
 			t.Fatalf("%d names, %d queues", len(s.sorted), len(s.queues))
+		}
+		for name, tasks := range s.tasks {
+			if _, ok := s.queues[name]; !ok || len(tasks) == 0 || len(tasks) > maxTasks {
+				t.Fatalf("%d tasks of %q", len(tasks), name)
+			}
 		}
 		snapshot := s.snapshot(2)
 		if o, changes := s.apply(2, &snapshot); o.verdict != applied || len(changes) != 0 {

@@ -105,6 +105,28 @@ test("tags and permissions", async () => {
   await call("RemovePermission", { QueueUrl, Label: "one" });
 });
 
+test("move tasks", async () => {
+  const arn = (name) => `arn:aws:sqs:us-east-1:000000000000:${name}`;
+  for (const name of ["grave", "heaven"]) await call("CreateQueue", { QueueName: name });
+  const source = await call("CreateQueue", {
+    QueueName: "mortal", Attributes: { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: arn("grave"), maxReceiveCount: 1 }) },
+  });
+  await call("SendMessage", { QueueUrl: source.QueueUrl, MessageBody: "soul" });
+  for (let i = 0; i < 2; i++) await call("ReceiveMessage", { QueueUrl: source.QueueUrl, VisibilityTimeout: 0, WaitTimeSeconds: 1 });
+  const started = await call("StartMessageMoveTask", { SourceArn: arn("grave"), DestinationArn: arn("heaven") });
+  const { QueueUrl } = await call("GetQueueUrl", { QueueName: "heaven" });
+  const { Messages } = await call("ReceiveMessage", { QueueUrl, WaitTimeSeconds: 10 });
+  assert.equal(Messages[0].Body, "soul");
+  let task;
+  for (let i = 0; i < 100 && task?.Status !== "COMPLETED"; i++) {
+    [task] = (await call("ListMessageMoveTasks", { SourceArn: arn("grave") })).Results;
+  }
+  assert.equal(task.Status, "COMPLETED");
+  assert.equal(task.ApproximateNumberOfMessagesMoved, 1);
+  assert.equal(task.TaskHandle, undefined);
+  await assert.rejects(call("CancelMessageMoveTask", { TaskHandle: started.TaskHandle }), sqs.ResourceNotFoundException);
+});
+
 test("errors have their classes", async () => {
   await assert.rejects(call("GetQueueUrl", { QueueName: "nobody" }), (e) =>
     e instanceof sqs.QueueDoesNotExist && e.$metadata.httpStatusCode === 400 && e.$fault === "client");
