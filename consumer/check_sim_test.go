@@ -172,8 +172,8 @@ func (c *check) redelivery(first, second *simDelivery) {
 	}
 }
 
-// unseen counts the receives between two deliveries whose answer nobody saw. A
-// long poll that ends just as a message is being leased for it is one of them.
+// unseen counts the receives between two deliveries that may have leased the
+// message without handing it out.
 func (c *check) unseen(first, second *simDelivery) int {
 	n := 0
 	for _, r := range c.h.receives {
@@ -184,7 +184,15 @@ func (c *check) unseen(first, second *simDelivery) int {
 	return n
 }
 
-func (r *simReceive) mayHaveGotMore() bool { return r.verdict == unknown || r.long && len(r.got) == 0 }
+// mayHaveGotMore tells whether messages may have been leased for a receive that
+// were not in its answer: it failed, in all or in one of its partitions, or it was
+// a long poll whose time ended just then.
+func (r *simReceive) mayHaveGotMore() bool {
+	if len(r.got) == 0 {
+		return r.long || r.verdict == unknown
+	}
+	return len(r.got) < r.max
+}
 
 // mayHaveCount tells whether the message may have been received n times.
 func (m *simMessage) mayHaveCount(h *history, n int) bool {

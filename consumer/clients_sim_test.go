@@ -147,7 +147,7 @@ func (r *receiver) receive(ctx context.Context) []*simDelivery {
 		patience = time.Duration(r.rnd.IntN(1000)) * time.Millisecond // it may leave early
 	}
 	g, alone := r.w.pick(r.rnd)
-	call := &simReceive{queue: r.q, visibility: request.Visibility, attempt: request.AttemptID, long: request.Wait > 0}
+	call := &simReceive{queue: r.q, visibility: request.Visibility, attempt: request.AttemptID, long: request.Wait > 0, max: request.Max}
 	r.w.h.receiving(call, g.name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

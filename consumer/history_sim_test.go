@@ -59,20 +59,18 @@ type place struct{ partition, offset int64 }
 // simMessage is one body. A client that sends again sends another body with the
 // same deduplication id.
 type simMessage struct {
-	queue               *simQueue
-	body                string
-	group               string
-	deduplication       string
-	delay               time.Duration // after which it may be received
-	send                request
-	duplicate           bool // it was answered as one
-	at                  place
-	placed              bool
-	written             time.Time // known from a delivery
-	deliveries          []*simDelivery
-	dead                []simDead
-	moved               bool // it is, or may be, in a dead-letter topic that was dropped
-	settled, neverAsked bool
+	queue         *simQueue
+	body          string
+	group         string
+	deduplication string
+	delay         time.Duration // after which it may be received
+	send          request
+	duplicate     bool // it was answered as one
+	at            place
+	placed        bool
+	written       time.Time // known from a delivery
+	deliveries    []*simDelivery
+	dead          []simDead
 }
 
 // simReceive is one receive; its messages are deliveries.
@@ -82,6 +80,7 @@ type simReceive struct {
 	visibility time.Duration
 	attempt    string
 	long       bool
+	max        int
 	got        []*simDelivery
 }
 
@@ -130,13 +129,6 @@ func (h *history) note(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.notes = append(h.notes, simNote{h.now(), fmt.Sprintf(format, args...)})
-}
-
-// begin notes that a request goes out.
-func (h *history) begin(r *request, gateway string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r.from, r.gateway = h.now(), gateway
 }
 
 // end notes its answer.

@@ -176,8 +176,16 @@ func (s *session) end(stop *Ydb_Topic.StreamReadMessage_StopPartitionSessionRequ
 		if s.q.shards[sh.partition] == sh {
 			delete(s.q.shards, sh.partition)
 		}
+		orphans := s.q.orphans()
 		s.q.notify()
 		s.q.mu.Unlock()
+		for _, o := range orphans {
+			if stop.GetGraceful() {
+				o.release()
+			} else {
+				o.abort()
+			}
+		}
 		if !stop.GetGraceful() {
 			return
 		}

@@ -95,7 +95,7 @@ func (s *shard) run(ctx context.Context) {
 		} else if time.Since(began) > time.Minute {
 			attempt = 0
 		}
-		if !pause(ctx, wait) {
+		if !pause(ctx, wait) || !s.q.keep(ctx, s) {
 			break
 		}
 	}

@@ -371,3 +371,6 @@ func numbered(name string, count int) []string {
 
 // unavailable is a status the server answers with when it has lost a node.
 const unavailable = Ydb.StatusIds_UNAVAILABLE
+
+// tenForAMinute is a receive that does not wait.
+var tenForAMinute = consumer.ReceiveRequest{Max: 10, Visibility: time.Minute}

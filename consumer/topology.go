@@ -122,21 +122,60 @@ func (q *Queue) adopt() {
 }
 
 // adoptable: every parent is done with, or served here and, on a FIFO queue,
-// loaded to its end; and one is served here. q.mu is held.
+// loaded to its end; and one is served here that is not finished. The children of
+// finished parents go to any session. q.mu is held.
 func (q *Queue) adoptable(id int64) bool {
 	ours := false
 	for _, parent := range q.partitions[id].parents {
 		sh := q.shards[parent]
 		p, known := q.partitions[parent]
 		switch {
+		case !known || p.finished():
 		case sh != nil && (!q.spec.FIFO || sh.ended.Load()):
 			ours = true
-		case !known || p.finished():
 		default:
 			return false
 		}
 	}
 	return ours
+}
+
+// keep tells whether a shard that has lost its partition may try to take it back.
+// An adopted one may not when the claim has gone meanwhile: whoever was given the
+// partition would be fenced in turn, and so on.
+func (q *Queue) keep(ctx context.Context, sh *shard) bool {
+	if sh.partitionSession.Load() != noSession || q.refresh(ctx) != nil {
+		return true
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if sh.partitionSession.Load() != noSession || q.adoptable(sh.partition) {
+		return true
+	}
+	if q.shards[sh.partition] == sh {
+		delete(q.shards, sh.partition)
+	}
+	return false
+}
+
+// orphans takes out the shards of adopted children none of whose parents is
+// served here any more: the claim to them has gone with the parent, and whoever
+// gets that adopts them. q.mu is held.
+func (q *Queue) orphans() []*shard {
+	var list []*shard
+	for again := true; again; {
+		again = false
+		for id, sh := range q.shards {
+			hasParent := slices.ContainsFunc(q.partitions[id].parents, func(p int64) bool { return q.shards[p] != nil })
+			if sh.partitionSession.Load() == noSession && !hasParent {
+				delete(q.shards, id)
+				list = append(list, sh)
+				again = true
+			}
+		}
+	}
+	sortShards(list)
+	return list
 }
 
 // settled: every partition that can be served now is served, or known to be
