@@ -3,6 +3,7 @@
 # `sqsgate topicd`. tests.txt names them. The module is copied from Go's module
 # cache to a temporary folder that is removed at the end.
 #
+# The write quota is off, for speed; QUOTA=enforce leaves it on (four minutes).
 # BIN: the binary, default bin/sqsgate. KEEP: a folder to build in and keep, which
 # saves the next run the build.
 set -euo pipefail
@@ -32,7 +33,8 @@ if [ ! -x "$test" ]; then
 	(cd "$work/sdk" && CGO_ENABLED=0 go test -tags integration -c -o "$test" ./tests/integration)
 fi
 
-"$bin" topicd --topic-listen 127.0.0.1:0 --data-dir "$work/data" --ready-file "$work/ready" --log-level warn &
+"$bin" topicd --topic-listen 127.0.0.1:0 --data-dir "$work/data" --ready-file "$work/ready" --log-level warn \
+	--topicd-write-quota "${QUOTA:-off}" &
 server=$!
 for _ in $(seq 100); do
 	[ -s "$work/ready" ] && break
@@ -44,7 +46,7 @@ address=$(sed 's/.*"topic": *"\([^"]*\)".*/\1/' "$work/ready")
 expected=$(grep -v '^#' "$here/tests.txt" | sort)
 status=0
 (cd "$work" && YDB_CONNECTION_STRING="grpc://$address/local" YDB_VERSION=25.4 \
-	"$test" -test.run "^($(paste -sd'|' <<<"$expected"))\$" -test.v -test.timeout 4m) >"$work/log" 2>&1 || status=$?
+	"$test" -test.run "^($(paste -sd'|' <<<"$expected"))\$" -test.v -test.timeout 8m) >"$work/log" 2>&1 || status=$?
 grep -E '^ *--- (FAIL|SKIP)' "$work/log" || true
 # Every test of the list has to be there and to pass, none may be skipped.
 passed=$(sed -n 's/^--- PASS: \([^ ]*\).*/\1/p' "$work/log" | sort)
