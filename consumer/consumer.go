@@ -95,16 +95,28 @@ func New(opts Options) (*Consumer, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Consumer{
-		opts:    opts,
-		log:     opts.Logger,
-		metrics: newMetrics(opts.Registerer),
-		bodies:  &budget{limit: opts.BodyCacheBytes},
-		queues:  make(map[queueKey]*Queue),
-		topics:  make(map[string][]*Queue),
+	c := &Consumer{
+		opts:   opts,
+		log:    opts.Logger,
+		bodies: &budget{limit: opts.BodyCacheBytes},
+		queues: make(map[queueKey]*Queue),
+		topics: make(map[string][]*Queue),
 
 		dropping: make(map[queueKey]chan struct{}),
-	}, nil
+	}
+	c.metrics = newMetrics(opts.Registerer, c.unserved)
+	return c, nil
+}
+
+// unserved counts the partitions that are not served because of a failure.
+func (c *Consumer) unserved() float64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	n := 0
+	for _, q := range c.queues {
+		n += q.broken()
+	}
+	return float64(n)
 }
 
 // Queue returns the shared consumer of a queue, opening it on first use. A Spec

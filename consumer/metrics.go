@@ -11,7 +11,8 @@ type metrics struct {
 	unmovable   prometheus.Counter
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
+// newMetrics registers the metrics; unserved counts the partitions in trouble.
+func newMetrics(r prometheus.Registerer, unserved func() float64) *metrics {
 	m := &metrics{
 		appends: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sqsgate_journal_appends_total", Help: "Appends to the journals of this process's partitions.",
@@ -33,6 +34,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}),
 	}
 	if r != nil {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "sqsgate_consumer_partitions_unserved", Help: "Partitions of this process that are not served because of a failure, damage included.",
+		}, unserved))
 		r.MustRegister(m.appends, m.ops, m.rereads, m.tenuresLost, m.moved, m.unmovable)
 	}
 	return m

@@ -275,6 +275,19 @@ func (q *Queue) shard(ctx context.Context, partition int64) (*shard, error) {
 	return nil, ErrUnavailable
 }
 
+// broken counts the partitions that are not served because of a failure.
+func (q *Queue) broken() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for _, s := range q.shards {
+		if s.broken() != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // trouble tells what keeps the queue from being served; nil when nothing does.
 func (q *Queue) trouble() error {
 	q.mu.Lock()

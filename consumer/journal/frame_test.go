@@ -108,9 +108,16 @@ func TestFold(t *testing.T) {
 			ops:     []int64{1, 2}, offset: 1,
 		},
 		{
-			name: "records of a zombie have no effect",
+			name: "an owner wrote behind its successor",
 			records: []*record{
 				epoch(1), opsRecord(1, 1, del(1)), epoch(2), opsRecord(1, 2, del(90)), opsRecord(2, 2, del(2)),
+			},
+			damaged: true,
+		},
+		{
+			name: "the server had forgotten the producer",
+			records: []*record{
+				epoch(7), opsRecord(7, 1, del(1)), epoch(1), epoch(8), opsRecord(8, 2, del(2)),
 			},
 			ops: []int64{1, 2}, offset: 1,
 		},

@@ -45,8 +45,9 @@ type fold struct {
 	pendingOffset int64
 }
 
-// add takes one record. Records of zombies, whose epoch is lower than one seen
-// before, are passed over.
+// add takes one record. The server passes over what an earlier owner writes after
+// a fence; where such a record is, it may have been answered, and two owners did
+// not know of each other.
 func (f *fold) add(offset int64, data []byte) error {
 	r, err := decode(data)
 	if err != nil {
@@ -56,8 +57,12 @@ func (f *fold) add(offset int64, data []byte) error {
 		return fmt.Errorf("%w: a record of incarnation %x partition %d was written by the producer of %x partition %d",
 			ErrDamaged, r.key.Incarnation, r.key.Partition, f.key.Incarnation, f.key.Partition)
 	}
-	if r.epoch < f.epoch {
-		return nil
+	switch {
+	case r.epoch >= f.epoch:
+	case r.typ == typeEpoch:
+		return nil // of an owner whom the server had told no sequence number
+	default:
+		return fmt.Errorf("%w: a record of epoch %d follows one of epoch %d", ErrDamaged, r.epoch, f.epoch)
 	}
 	if r.epoch > f.epoch {
 		f.epoch, f.pendingNext = r.epoch, 0
