@@ -54,8 +54,8 @@ func TestLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for token, want := range map[string]codes.Code{
-		result.GetToken():       codes.OK,
-		result.GetToken() + "x": codes.Unauthenticated,
+		result.GetToken():                                codes.OK,
+		result.GetToken() + "x":                          codes.Unauthenticated,
 		strings.Replace(result.GetToken(), ".", ".e", 1): codes.Unauthenticated,
 		"":    codes.Unauthenticated,
 		"a.b": codes.Unauthenticated,

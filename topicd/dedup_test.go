@@ -37,11 +37,11 @@ func TestDeduplicationByID(t *testing.T) {
 		if got := ts.mustWriter(t, "t", "p", 0).init.GetLastSeqNo(); got != 2 {
 			t.Errorf("last seqno %d, want that of the duplicate", got)
 		}
-		time.Sleep(4*time.Minute + 59*time.Second)
+		pass(4*time.Minute + 59*time.Second)
 		if other.writeID(2, "a") {
 			t.Error("written again within five minutes")
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if !other.writeID(3, "a") || other.writeID(4, "a") {
 			t.Error("after five minutes the id is not written exactly once")
 		}
@@ -63,12 +63,12 @@ func TestDeduplicationByID(t *testing.T) {
 // Ids are remembered over a crash, and by the children of a split partition.
 func TestDeduplicationSurvives(t *testing.T) {
 	fs := vfs.NewCrashableMem()
-	ts, control := startControlled(t, Options{FS: fs})
+	ts := start(t, Options{FS: fs})
 	ts.createAuto(t, "t", scaleUp, 1, 0)
 	ts.mustWriter(t, "t", "p", 0).writeID(1, "a")
 	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
 	ts.stop()
-	ts, control = startControlled(t, Options{FS: crashed})
+	ts, control := startControlled(t, Options{FS: crashed})
 	if ts.mustWriter(t, "t", "q", 0).writeID(1, "a") {
 		t.Error("written again after a crash")
 	}

@@ -58,9 +58,6 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Control == nil {
-		o.Control = NewControl()
-	}
 	return o
 }
 

@@ -40,6 +40,9 @@ func virtual(t *testing.T, o Options, f func(t *testing.T, ts *testServer)) {
 	})
 }
 
+// pass lets virtual time pass.
+func pass(d time.Duration) { <-time.After(d) }
+
 // createRetained makes a topic that keeps messages for an hour.
 func (ts *testServer) createRetained(t *testing.T, retentionMB int64, consumers ...*Ydb_Topic.Consumer) {
 	t.Helper()
@@ -70,10 +73,10 @@ func TestRetentionByTime(t *testing.T) {
 		w := ts.mustWriter(t, "t", "p", 0)
 		for i := range 10 {
 			w.write(int64(i+1), strings.Repeat("x", 1024))
-			time.Sleep(6 * time.Minute)
+			pass(6 * time.Minute)
 		}
 		ts.wantStart(t, "after an hour", 0)
-		time.Sleep(13 * time.Minute)
+		pass(13 * time.Minute)
 		ts.wantStart(t, "13 minutes later", 3)
 		d := ts.describe(t, "t").GetPartitions()[0].GetPartitionStats()
 		if d.GetStoreSizeBytes() != 7*1024 {
@@ -89,7 +92,7 @@ func TestRetentionByTime(t *testing.T) {
 		if got := r.take(7); got[0].GetOffset() != 3 {
 			t.Errorf("first offset read is %d", got[0].GetOffset())
 		}
-		time.Sleep(4 * time.Hour)
+		pass(4 * time.Hour)
 		ts.wantStart(t, "hours later", 9)
 	})
 }
@@ -103,7 +106,7 @@ func TestRetentionIsDurable(t *testing.T) {
 		for i := range 4 {
 			w.write(int64(i+1), strings.Repeat("x", 1<<20))
 		}
-		time.Sleep(2 * time.Hour)
+		pass(2 * time.Hour)
 		ts.wantStart(t, "later", 3)
 	})
 	ts := start(t, Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})})
@@ -135,9 +138,9 @@ func TestRetentionHolds(t *testing.T) {
 				ts.createRetained(t, 0, tc.consumer)
 				ts.fill(t, "t", 0, 5)
 				ts.setOffset(t, "c", tc.committed)
-				time.Sleep(2 * time.Hour)
+				pass(2 * time.Hour)
 				ts.wantStart(t, "after two hours", tc.early)
-				time.Sleep(4 * time.Hour)
+				pass(4 * time.Hour)
 				ts.wantStart(t, "hours later", tc.late)
 			})
 		})
@@ -153,13 +156,13 @@ func TestRetentionBySize(t *testing.T) {
 		for i := range 20 {
 			w.write(int64(i+1), strings.Repeat("x", 512<<10))
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		ts.wantStart(t, "before the commit", 0)
 		ts.setOffset(t, "c", 10)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		ts.wantStart(t, "after a commit", 10)
 		ts.setOffset(t, "c", 20)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		ts.wantStart(t, "when all is committed", 12)
 		if got := ts.describe(t, "t").GetTopicStats().GetStoreSizeBytes(); got != 4<<20 {
 			t.Errorf("store size %d, want the limit", got)

@@ -116,10 +116,15 @@ func New(o Options) (*Server, error) {
 // Register adds the services to r, such as an in-process channel. Messages
 // received are treated as immutable, messages sent are never used again.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
-	Ydb_Discovery_V1.RegisterDiscoveryServiceServer(r, s)
-	Ydb_Scheme_V1.RegisterSchemeServiceServer(r, s)
-	Ydb_Auth_V1.RegisterAuthServiceServer(r, s)
-	r.RegisterService(topicService(), s)
+	for _, desc := range []*grpc.ServiceDesc{
+		&Ydb_Discovery_V1.DiscoveryService_ServiceDesc, &Ydb_Scheme_V1.SchemeService_ServiceDesc,
+		&Ydb_Auth_V1.AuthService_ServiceDesc, topicService(),
+	} {
+		if s.opts.Control != nil {
+			desc = s.opts.Control.faulty(desc)
+		}
+		r.RegisterService(desc, s)
+	}
 }
 
 // Serve accepts gRPC connections on lis until Close, and then returns nil. It

@@ -68,10 +68,11 @@ func (r *reader) recv() *fromServer {
 	return m
 }
 
-func (r *reader) ends(want Ydb.StatusIds_StatusCode) {
+// refused waits for the end of the session with BAD_REQUEST.
+func (r *reader) refused() {
 	r.s.Helper()
-	if m := r.recv(); m.GetStatus() != want {
-		r.s.Fatalf("got %v, want the end with %v", m, want)
+	if m := r.recv(); m.GetStatus() != Ydb.StatusIds_BAD_REQUEST {
+		r.s.Fatalf("got %v, want the end with BAD_REQUEST", m)
 	}
 }
 

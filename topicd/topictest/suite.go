@@ -152,16 +152,12 @@ func (s *subject) open(change func(*Ydb_Topic.StreamWriteMessage_InitRequest)) *
 	return w
 }
 
+// producer opens a session to partition 0.
 func (s *subject) producer(id string) *writer {
-	s.Helper()
-	return s.producerOn(id, 0)
-}
-
-func (s *subject) producerOn(id string, partition int64) *writer {
 	s.Helper()
 	w := s.open(func(i *Ydb_Topic.StreamWriteMessage_InitRequest) {
 		i.ProducerId = id
-		i.Partitioning = &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{PartitionId: partition}
+		i.Partitioning = &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{}
 	})
 	if w.init == nil {
 		s.Fatalf("a write session is refused with %v", w.status)
@@ -220,10 +216,10 @@ func (w *writer) ends(want Ydb.StatusIds_StatusCode) {
 	}
 }
 
-// fill writes messages 1..n by a producer of its own.
-func (s *subject) fill(partition int64, n int) {
+// fill writes messages 1..n to partition 0 by a producer of its own.
+func (s *subject) fill(n int) {
 	s.Helper()
-	w := s.producerOn(rand.Text(), partition)
+	w := s.producer(rand.Text())
 	msgs := make([]*outgoing, n)
 	for i := range msgs {
 		msgs[i] = msg(int64(i+1), "data")

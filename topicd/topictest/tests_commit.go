@@ -17,7 +17,7 @@ func commitTests() []behaviour {
 	return []behaviour{
 		{"commits apply as far as they are contiguous", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 6)
+			s.fill(6)
 			r := s.read("c")
 			id, _ := r.accept()
 			r.credit(1 << 20)
@@ -32,7 +32,7 @@ func commitTests() []behaviour {
 		}},
 		{"the next session starts from what is committed", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 4)
+			s.fill(4)
 			r := s.read("c")
 			id, _ := r.accept()
 			r.commit(id, 0, 3)
@@ -44,17 +44,17 @@ func commitTests() []behaviour {
 		}},
 		{"a double commit ends the session with BAD_REQUEST", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 2)
+			s.fill(2)
 			r := s.read("c")
 			id, _ := r.accept()
 			r.commit(id, 0, 1)
 			r.committedTo(id, 1)
 			r.commit(id, 0, 1)
-			r.ends(Ydb.StatusIds_BAD_REQUEST)
+			r.refused()
 		}},
 		{"an offset set by hand may go back but not beyond the end", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 3)
+			s.fill(3)
 			s.setOffset(3, "", Ydb.StatusIds_SUCCESS)
 			s.setOffset(1, "", Ydb.StatusIds_SUCCESS)
 			if got := s.committed(0); got != 1 {
@@ -64,7 +64,7 @@ func commitTests() []behaviour {
 		}},
 		{"with a session id only that session may commit", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 3)
+			s.fill(3)
 			r := s.read("c")
 			r.accept()
 			s.setOffset(2, "dead", Ydb.StatusIds_SESSION_EXPIRED)
@@ -76,18 +76,18 @@ func commitTests() []behaviour {
 		}},
 		{"reading below the committed offset is BAD_REQUEST", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 3)
+			s.fill(3)
 			s.setOffset(2, "", Ydb.StatusIds_SUCCESS)
 			r := s.read("c")
 			r.confirm(r.start().GetPartitionSession().GetPartitionSessionId(), ptr(1), nil)
-			r.ends(Ydb.StatusIds_BAD_REQUEST)
+			r.refused()
 		}},
 		{"committing beyond what is read is BAD_REQUEST at the start", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 3)
+			s.fill(3)
 			r := s.read("c")
 			r.confirm(r.start().GetPartitionSession().GetPartitionSessionId(), ptr(1), ptr(2))
-			r.ends(Ydb.StatusIds_BAD_REQUEST)
+			r.refused()
 		}},
 	}
 }

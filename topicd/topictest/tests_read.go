@@ -11,7 +11,7 @@ func readTests() []behaviour {
 	return []behaviour{
 		{"no data before the partition is accepted and without credit", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 3)
+			s.fill(3)
 			r := s.read("c")
 			st := r.start()
 			id := st.GetPartitionSession().GetPartitionSessionId()
@@ -45,7 +45,7 @@ func readTests() []behaviour {
 		}},
 		{"without a consumer the partitions must be named and nothing is committed", func(s *subject) {
 			s.create(nil)
-			s.fill(0, 2)
+			s.fill(2)
 			_, m := s.tryRead(&Ydb_Topic.StreamReadMessage_InitRequest{
 				TopicsReadSettings: []*Ydb_Topic.StreamReadMessage_InitRequest_TopicReadSettings{{Path: s.path}},
 			})
@@ -60,7 +60,7 @@ func readTests() []behaviour {
 				s.Errorf("read %v", got)
 			}
 			r.commit(id, 0, 1)
-			r.ends(Ydb.StatusIds_BAD_REQUEST)
+			r.refused()
 		}},
 		{"an unknown consumer is BAD_REQUEST, an unknown topic SCHEME_ERROR", func(s *subject) {
 			s.create(nil)
