@@ -66,6 +66,10 @@ const (
 	// unmovableDelay is how long a message stays hidden that its target does not
 	// take.
 	unmovableDelay = 30 * time.Second
+	// countedWait is how long messages that are counted may take to be there to be
+	// moved out, and countedPause the time between two looks.
+	countedWait  = 5 * time.Second
+	countedPause = 20 * time.Millisecond
 )
 
 // errNoTarget means that the target queue is gone, or no queue any more.
@@ -106,18 +110,19 @@ func (m *mover) add(moves []move) {
 }
 
 func (m *mover) run(ctx context.Context) {
-	defer m.closeWriters()
 	for attempt := 0; ; {
 		m.mu.Lock()
 		batch := m.queue[:min(len(m.queue), moveBatch)]
-		if len(batch) == 0 {
-			m.running = false
-			m.mu.Unlock()
-			return
-		}
 		m.mu.Unlock()
+		if len(batch) == 0 {
+			if m.idle() {
+				return
+			}
+			continue
+		}
 		refused, err := m.move(ctx, batch)
 		if ctx.Err() != nil {
+			m.closeWriters()
 			return // the next tenure goes on
 		}
 		if err != nil {
@@ -137,6 +142,16 @@ func (m *mover) run(ctx context.Context) {
 		m.queue = m.queue[len(batch):]
 		m.mu.Unlock()
 	}
+}
+
+// idle ends the goroutine unless moves have come meanwhile. The writers are closed
+// before the next goroutine can make its own.
+func (m *mover) idle() bool {
+	m.closeWriters()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.running = len(m.queue) > 0
+	return !m.running
 }
 
 // move writes a batch to its targets. It returns the moves that cannot be done,
@@ -298,6 +313,24 @@ func (t *tenure) moved(now int64, upto uint64, refused []move) {
 // visible. ErrQueueGone: a target is gone, and its messages stay; moved counts
 // the others. After ErrUnavailable some may be moved.
 func (q *Queue) MoveOut(ctx context.Context, target uint64, most int) (moved int, err error) {
+	for deadline := time.Now().Add(countedWait); ; {
+		if moved, err = q.moveOut(ctx, target, most); moved > 0 || err != nil || time.Now().After(deadline) {
+			return moved, err
+		}
+		// Of a queue that was not served until now, and of a long one, messages are
+		// still being loaded. Those behind a FIFO group in flight count as visible,
+		// too, and cannot be waited for.
+		counts, err := q.Counts(ctx)
+		if err != nil || counts.Visible == 0 {
+			return 0, err
+		}
+		if !pause(ctx, countedPause) {
+			return 0, ErrUnavailable
+		}
+	}
+}
+
+func (q *Queue) moveOut(ctx context.Context, target uint64, most int) (moved int, err error) {
 	shards, err := q.ready(ctx)
 	if err != nil {
 		return 0, err

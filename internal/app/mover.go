@@ -12,14 +12,8 @@ import (
 	"sqsgate/gateway/movetask"
 )
 
-const (
-	// resolveTimeout bounds the look-up of a move's target.
-	resolveTimeout = 5 * time.Second
-	// loadTimeout is how long messages that are counted may take to be there to
-	// be moved, and loadPause the time between two looks.
-	loadTimeout = 5 * time.Second
-	loadPause   = 20 * time.Millisecond
-)
+// resolveTimeout bounds the look-up of a move's target.
+const resolveTimeout = 5 * time.Second
 
 // mover lets message move tasks move messages with the shared consumer.
 type mover struct {
@@ -38,7 +32,7 @@ func (m mover) Move(ctx context.Context, source, destination string, most int) (
 	if destination != "" {
 		target = consumer.TargetOf(destination)
 	}
-	moved, err := moveLoaded(ctx, q, target, most)
+	moved, err := q.MoveOut(ctx, target, most)
 	if errors.Is(err, consumer.ErrQueueGone) {
 		return moved, movetask.ErrQueueGone
 	}
@@ -46,29 +40,6 @@ func (m mover) Move(ctx context.Context, source, destination string, most int) (
 		return moved, fmt.Errorf("moving messages of %s: %w", source, err)
 	}
 	return moved, nil
-}
-
-// moveLoaded is MoveOut that takes "none is visible" for an answer only when the
-// counts agree, or do not for a while: of a queue that was not served until now,
-// and of a long one, messages are still being loaded. Those behind a FIFO group
-// that is in flight count as visible, too, and cannot be waited for.
-func moveLoaded(ctx context.Context, q *consumer.Queue, target uint64, most int) (moved int, err error) {
-	for deadline := time.Now().Add(loadTimeout); ; {
-		if moved, err = q.MoveOut(ctx, target, most); moved > 0 || err != nil || time.Now().After(deadline) {
-			return moved, err
-		}
-		counts, err := q.Counts(ctx)
-		if err != nil || counts.Visible == 0 {
-			return 0, err
-		}
-		timer := time.NewTimer(loadPause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, ctx.Err()
-		case <-timer.C:
-		}
-	}
 }
 
 // resolve finds the queue that a move goes to: the one named by sourceARN, or
