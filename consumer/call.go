@@ -3,6 +3,7 @@ package consumer
 import (
 	"container/list"
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"sqsgate/consumer/lease"
@@ -37,8 +38,21 @@ const (
 	callAbandoned
 )
 
+// single holds a call of one input in one allocation.
+type single struct {
+	call
+	input   [1]lease.Input
+	outcome [1]lease.Outcome
+}
+
+// newCall copies the inputs.
 func newCall(inputs ...lease.Input) *call {
-	return &call{inputs: inputs, outcomes: make([]lease.Outcome, len(inputs)), done: make(chan struct{})}
+	if len(inputs) == 1 {
+		s := &single{input: [1]lease.Input{inputs[0]}}
+		s.inputs, s.outcomes, s.done = s.input[:], s.outcome[:], make(chan struct{})
+		return &s.call
+	}
+	return &call{inputs: slices.Clone(inputs), outcomes: make([]lease.Outcome, len(inputs)), done: make(chan struct{})}
 }
 
 // abandoned tells whether the caller has left.

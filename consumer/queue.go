@@ -169,7 +169,8 @@ func (q *Queue) configure(s Settings) {
 	if *q.settings.Load() == s {
 		return
 	}
-	q.settings.Store(&s)
+	changed := s // s itself stays off the heap where nothing has changed
+	q.settings.Store(&changed)
 	for _, sh := range q.serving() {
 		sh.post(event{kind: eventConfigure})
 	}
@@ -234,7 +235,7 @@ func (q *Queue) ready(ctx context.Context) ([]*shard, error) {
 		switch {
 		case final != nil:
 			return nil, final
-		case ydbstatus.Is(sessionErr, Ydb.StatusIds_SCHEME_ERROR):
+		case sessionErr != nil && ydbstatus.Is(sessionErr, Ydb.StatusIds_SCHEME_ERROR):
 			return nil, ErrQueueGone
 		case settled && len(list) > 0:
 			return list, nil
