@@ -36,7 +36,23 @@ type call struct {
 type exchange struct {
 	http.ResponseWriter
 	event event
+	call  call
 	wrote bool
+	// headers holds the values of the answer's header, one each.
+	headers [3]string
+}
+
+// Places in exchange.headers.
+const (
+	headerRequestID = iota
+	headerContentType
+	headerContentLength
+)
+
+// set gives a header its value without an allocation of its own.
+func (x *exchange) set(key string, place int, value string) {
+	x.headers[place] = value
+	x.Header()[key] = x.headers[place : place+1 : place+1]
 }
 
 // Unwrap serves http.ResponseController.
@@ -66,7 +82,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		x.event.start = s.opts.Now()
 		x.event.requestID = newRequestID()
 		x.event.format = wire.FormatOf(r.Header)
-		x.Header()["X-Amzn-Requestid"] = []string{x.event.requestID}
+		x.set("X-Amzn-Requestid", headerRequestID, x.event.requestID)
 		s.metrics.inFlight.Inc()
 		defer func() {
 			s.metrics.inFlight.Dec()
@@ -179,12 +195,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out := s.encoder()
 	defer s.release(out)
 	out.Reset(x.event.format, in.Action, x.event.requestID)
-	c := call{request: r, event: &x.event, who: who}
-	if err := s.mayCall(&c); err != nil {
+	c := &x.call
+	c.request, c.event, c.who = r, &x.event, who
+	if err := s.mayCall(c); err != nil {
 		s.fail(x, in, err)
 		return
 	}
-	if err := rt.run(r.Context(), &c, in, out); err != nil {
+	if err := rt.run(r.Context(), c, in, out); err != nil {
 		s.fail(x, in, err)
 		return
 	}
@@ -275,9 +292,8 @@ func (s *Server) fail(x *exchange, in *wire.Input, err error) {
 }
 
 func (s *Server) write(x *exchange, status int, body []byte) {
-	h := x.Header()
-	h["Content-Type"] = []string{x.event.format.ContentType()}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.set("Content-Type", headerContentType, x.event.format.ContentType())
+	x.set("Content-Length", headerContentLength, strconv.Itoa(len(body)))
 	x.event.bytesOut = len(body)
 	x.WriteHeader(status)
 	if _, err := x.Write(body); err != nil {

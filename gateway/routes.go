@@ -106,9 +106,21 @@ func actionNames(table map[string]route) []string {
 func (s *Server) router() http.Handler {
 	r := mux.NewRouter()
 	r.SkipClean(true) // native queue URLs have an empty path part
-	r.Methods(http.MethodPost, http.MethodGet).HandlerFunc(s.serve)
+	r.Methods(http.MethodGet).HandlerFunc(s.serve)
 	r.NewRoute().HandlerFunc(s.refuseMethod)
-	return s.observe(s.limit(s.guard(r)))
+	return s.observe(s.limit(s.guard(s.post(r))))
+}
+
+// post serves what nearly every request is. There is nothing to choose for it,
+// and mux would copy the request to note what it has chosen.
+func (s *Server) post(other http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			s.serve(w, r)
+			return
+		}
+		other.ServeHTTP(w, r)
+	})
 }
 
 func (s *Server) refuseMethod(w http.ResponseWriter, _ *http.Request) {
