@@ -56,6 +56,9 @@ type ReceiveRequest struct {
 	Visibility time.Duration // of these messages
 	Wait       time.Duration // how long to wait for the first one; 0 = not at all
 	AttemptID  string        // ReceiveRequestAttemptId, FIFO queues only
+	// Gone returns a channel that is closed when nobody wants the answer any more;
+	// nil is never. It ends a wait as the context does.
+	Gone func() <-chan struct{}
 }
 
 // Received is one message handed out, not yet decoded.

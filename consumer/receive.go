@@ -120,22 +120,26 @@ func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received,
 			s.mailbox.poke()
 		}
 	}
+	var gone <-chan struct{}
+	if r.Gone != nil {
+		gone = r.Gone()
+	}
 	timer := time.NewTimer(r.Wait)
 	defer timer.Stop()
 	select {
-	case <-c.done:
-	case <-timer.C:
-		q.waits.remove(c)
-		if c.state.CompareAndSwap(callOpen, callAbandoned) {
-			return nil, nil
-		}
-		<-c.done
-	case <-ctx.Done():
-		q.waits.remove(c)
-		if c.state.CompareAndSwap(callOpen, callAbandoned) {
+	case <-gone:
+		if q.leave(c) {
 			return nil, ErrUnavailable
 		}
-		<-c.done
+	case <-c.done:
+	case <-timer.C:
+		if q.leave(c) {
+			return nil, nil
+		}
+	case <-ctx.Done():
+		if q.leave(c) {
+			return nil, ErrUnavailable
+		}
 	}
 	switch {
 	case c.err != nil:
@@ -145,6 +149,17 @@ func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received,
 		return nil, ErrUnavailable
 	}
 	return c.received, nil
+}
+
+// leave ends the wait of a call. It returns false when the call was answered
+// meanwhile.
+func (q *Queue) leave(c *call) bool {
+	q.waits.remove(c)
+	if c.state.CompareAndSwap(callOpen, callAbandoned) {
+		return true
+	}
+	<-c.done
+	return false
 }
 
 // giveBack ends the leases of messages that cannot be handed to their client.

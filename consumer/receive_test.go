@@ -155,15 +155,25 @@ func TestPollEnds(t *testing.T) {
 			t.Errorf("the poll took %v", took)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
+		poll := consumer.ReceiveRequest{Max: 1, Visibility: time.Hour, Wait: 20 * time.Second}
+		aware := poll
+		aware.Gone = ctx.Done
+		done := make(chan error, 2)
 		go func() {
-			_, err := q.Receive(ctx, consumer.ReceiveRequest{Max: 1, Visibility: time.Hour, Wait: 20 * time.Second})
+			_, err := q.Receive(ctx, poll)
+			done <- err
+		}()
+		go func() {
+			_, err := q.Receive(t.Context(), aware)
 			done <- err
 		}()
 		synctest.Wait()
+		began = time.Now()
 		cancel()
-		if err := <-done; !errors.Is(err, consumer.ErrUnavailable) {
-			t.Errorf("the caller that left got %v", err)
+		for range 2 {
+			if err := <-done; !errors.Is(err, consumer.ErrUnavailable) || time.Since(began) > 0 {
+				t.Errorf("the caller that left got %v after %v", err, time.Since(began))
+			}
 		}
 		s.write(0, plain("m")...)
 		if m := s.want(q, "m")["m"]; m.ReceiveCount != 1 {

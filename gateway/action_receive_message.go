@@ -23,16 +23,14 @@ const giveBackTimeout = 5 * time.Second
 // project, returned without being asked for; the messages of a client that has
 // gone are given back at once.
 func (s *Server) receiveMessage(ctx context.Context, c *call, r *api.ReceiveMessageRequest) (*api.ReceiveMessageResult, error) {
-	look, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout)
-	q, err := s.usedQueue(look, c, r.QueueURL)
-	cancel()
+	q, err := s.usedQueue(s.deadlines[0].context(), c, r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
 	if err := api.CheckReceive(r, q.FIFO); err != nil {
 		return nil, err
 	}
-	ask := consumer.ReceiveRequest{Max: int(r.Max.Or(1)), Visibility: q.visibility, Wait: q.wait}
+	ask := consumer.ReceiveRequest{Max: int(r.Max.Or(1)), Visibility: q.visibility, Wait: q.wait, Gone: ctx.Done}
 	if r.Visibility.Set {
 		ask.Visibility = time.Duration(r.Visibility.Value) * time.Second
 	}
@@ -42,8 +40,7 @@ func (s *Server) receiveMessage(ctx context.Context, c *call, r *api.ReceiveMess
 	if q.FIFO {
 		ask.AttemptID = r.AttemptID.Value
 	}
-	timed, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout+ask.Wait)
-	defer cancel()
+	timed := s.deadlines[min(ask.Wait/time.Second, api.MaxWaitSeconds)].context()
 	shared := s.opts.Consumer.Queue(q.spec)
 	received, err := shared.Receive(timed, ask)
 	if errors.Is(err, consumer.ErrOverLimit) && (ask.Wait > 0 || q.FIFO) {

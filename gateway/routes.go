@@ -35,14 +35,14 @@ func (s *Server) table() map[string]route {
 		"TagQueue":      {run: on((*wire.Input).TagQueue, timed(s, s.tagQueue), (*wire.Encoder).Nothing)},
 		"UntagQueue":    {run: on((*wire.Input).UntagQueue, timed(s, s.untagQueue), (*wire.Encoder).Nothing)},
 
-		"SendMessage":      {run: on((*wire.Input).SendMessage, timed(s, s.sendMessage), (*wire.Encoder).SendMessage)},
-		"SendMessageBatch": {run: on((*wire.Input).SendMessageBatch, timed(s, s.sendMessageBatch), (*wire.Encoder).SendMessageBatch)},
+		"SendMessage":      {run: on((*wire.Input).SendMessage, settled(s, s.sendMessage), (*wire.Encoder).SendMessage)},
+		"SendMessageBatch": {run: on((*wire.Input).SendMessageBatch, settled(s, s.sendMessageBatch), (*wire.Encoder).SendMessageBatch)},
 		// A long poll sets its own deadline.
 		"ReceiveMessage":               {run: on((*wire.Input).ReceiveMessage, s.receiveMessage, (*wire.Encoder).ReceiveMessage)},
-		"DeleteMessage":                {run: on((*wire.Input).DeleteMessage, timed(s, s.deleteMessage), (*wire.Encoder).Nothing)},
-		"DeleteMessageBatch":           {run: on((*wire.Input).DeleteMessageBatch, timed(s, s.deleteMessageBatch), (*wire.Encoder).DeleteMessageBatch)},
-		"ChangeMessageVisibility":      {run: on((*wire.Input).ChangeMessageVisibility, timed(s, s.changeMessageVisibility), (*wire.Encoder).Nothing)},
-		"ChangeMessageVisibilityBatch": {run: on((*wire.Input).ChangeMessageVisibilityBatch, timed(s, s.changeMessageVisibilityBatch), (*wire.Encoder).ChangeMessageVisibilityBatch)},
+		"DeleteMessage":                {run: on((*wire.Input).DeleteMessage, settled(s, s.deleteMessage), (*wire.Encoder).Nothing)},
+		"DeleteMessageBatch":           {run: on((*wire.Input).DeleteMessageBatch, settled(s, s.deleteMessageBatch), (*wire.Encoder).DeleteMessageBatch)},
+		"ChangeMessageVisibility":      {run: on((*wire.Input).ChangeMessageVisibility, settled(s, s.changeMessageVisibility), (*wire.Encoder).Nothing)},
+		"ChangeMessageVisibilityBatch": {run: on((*wire.Input).ChangeMessageVisibilityBatch, settled(s, s.changeMessageVisibilityBatch), (*wire.Encoder).ChangeMessageVisibilityBatch)},
 
 		"AddPermission":              {run: on((*wire.Input).AddPermission, timed(s, s.addPermission), (*wire.Encoder).Nothing)},
 		"RemovePermission":           {run: on((*wire.Input).RemovePermission, timed(s, s.removePermission), (*wire.Encoder).Nothing)},
@@ -93,6 +93,13 @@ func timed[Req, Res any](s *Server, run action[Req, Res]) action[Req, Res] {
 		ctx, cancel := context.WithTimeout(ctx, s.opts.RequestTimeout)
 		defer cancel()
 		return run(ctx, c, r)
+	}
+}
+
+// settled is timed for the actions that go on when their client leaves.
+func settled[Req, Res any](s *Server, run action[Req, Res]) action[Req, Res] {
+	return func(_ context.Context, c *call, r *Req) (*Res, error) {
+		return run(s.deadlines[0].context(), c, r)
 	}
 }
 

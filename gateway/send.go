@@ -69,7 +69,8 @@ func (s *Server) send(ctx context.Context, q *queue, out []outgoing) {
 // takes the indexes named there.
 func (s *Server) store(ctx context.Context, q *queue, out []outgoing, only []int) []partition.Result {
 	messages := make([]partition.Message, 0, len(out))
-	index := make([]int, 0, len(out))
+	var few [api.MaxBatchEntries]int
+	index := few[:0]
 	add := func(i int) {
 		if out[i].err != nil {
 			return

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"sqsgate/gateway/api"
 	"sqsgate/gateway/wire"
@@ -20,6 +21,8 @@ type Server struct {
 	queues  *queues
 	purged  *cooldown
 	deleted *cooldown
+	// deadlines are those of requests that may wait so many seconds for messages.
+	deadlines [api.MaxWaitSeconds + 1]deadlines
 	// prefix is the path of PublicURL, which a proxy may pass on.
 	prefix string
 
@@ -40,6 +43,9 @@ func New(opts Options) (*Server, error) {
 		queues:  newQueues(opts),
 		purged:  newCooldown(opts.PurgeCooldown, opts.Now),
 		deleted: newCooldown(opts.DeleteCooldown, opts.Now),
+	}
+	for seconds := range s.deadlines {
+		s.deadlines[seconds].timeout = opts.RequestTimeout + time.Duration(seconds)*time.Second
 	}
 	s.encoders.New = func() any { return new(wire.Encoder) }
 	if u, err := url.Parse(opts.PublicURL); err == nil {
