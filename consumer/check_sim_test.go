@@ -136,7 +136,7 @@ func (c *check) message(m *simMessage) {
 			}
 		}
 		for _, p := range c.h.purges {
-			if p.queue == m.queue && p.verdict == done && m.send.over(p.from) && p.over(d.call.from) {
+			if p.queue == m.queue && p.verdict == done && m.send.verdict == done && m.send.over(p.from) && p.over(d.call.from) {
 				c.violation("I15 purge", self, "delivered (count %d) after a purge", d.count)
 			}
 		}

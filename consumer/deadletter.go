@@ -88,6 +88,9 @@ type move struct {
 type mover struct {
 	t       *tenure
 	writers map[string]SequenceWriter // by topic; the goroutine's
+	// begun is the highest sequence that may be in its target already, because this
+	// tenure or an earlier one tried.
+	begun uint64
 
 	mu      sync.Mutex
 	queue   []move
@@ -167,6 +170,7 @@ func (m *mover) move(ctx context.Context, batch []move) (refused []move, err err
 	var topics []string
 	byTopic := make(map[string][]Numbered)
 	checked := make(map[Destination]error)
+	lost := make(map[string][]move) // by topic, those without a queue on it
 	for _, v := range batch {
 		original, ok := records[v.offset]
 		if !ok {
@@ -183,7 +187,7 @@ func (m *mover) move(ctx context.Context, batch []move) (refused []move, err err
 		switch {
 		case errors.Is(err, errNoTarget):
 			m.t.s.log.Warn("a message stays in its queue", slog.Int64("offset", v.offset), slog.Any("error", err))
-			refused = append(refused, v)
+			lost[to.Topic] = append(lost[to.Topic], v)
 			continue
 		case err != nil:
 			return nil, err
@@ -193,6 +197,10 @@ func (m *mover) move(ctx context.Context, batch []move) (refused []move, err err
 		}
 		byTopic[to.Topic] = append(byTopic[to.Topic], m.numbered(v, record))
 	}
+	if refused, err = m.absent(ctx, lost, records); err != nil {
+		return nil, err
+	}
+	m.begun = max(m.begun, batch[len(batch)-1].sequence)
 	for _, topic := range topics {
 		err := m.writer(topic).Write(ctx, byTopic[topic])
 		if err != nil {
@@ -231,10 +239,14 @@ func (m *mover) writer(topic string) SequenceWriter {
 		m.writers = make(map[string]SequenceWriter)
 	}
 	if m.writers[topic] == nil {
-		producer := fmt.Sprintf("dlq/%016x/%d", m.t.s.q.spec.Incarnation, m.t.s.partition)
-		m.writers[topic] = m.t.s.q.c.opts.Sequence(topic, producer)
+		m.writers[topic] = m.t.s.q.c.opts.Sequence(topic, m.producer())
 	}
 	return m.writers[topic]
+}
+
+// producer is the producer id of the partition's moves.
+func (m *mover) producer() string {
+	return fmt.Sprintf("dlq/%016x/%d", m.t.s.q.spec.Incarnation, m.t.s.partition)
 }
 
 func (m *mover) closeWriters() {

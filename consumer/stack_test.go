@@ -32,7 +32,7 @@ const (
 // stack is a topic server in the process with one shared consumer on it. All of
 // it lives in a synctest bubble: time passes when everything waits.
 type stack struct {
-	t       *testing.T
+	t       testing.TB
 	fs      vfs.FS
 	control *topicd.Control
 	server  *topicd.Server
@@ -54,7 +54,7 @@ func bubble(t *testing.T, partitions int64, test func(t *testing.T, s *stack), c
 }
 
 // open starts a server on fs, and a consumer.
-func open(t *testing.T, fs vfs.FS, change ...func(*consumer.Options)) *stack {
+func open(t testing.TB, fs vfs.FS, change ...func(*consumer.Options)) *stack {
 	t.Helper()
 	s := &stack{t: t, fs: fs, control: topicd.NewControl()}
 	server, err := topicd.New(topicd.Options{FS: fs, Control: s.control})

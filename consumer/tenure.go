@@ -128,6 +128,7 @@ func (t *tenure) open(ctx context.Context) error {
 	if err := t.restore(replay); err != nil {
 		return err
 	}
+	t.mover.begun = t.machine.LastMove()
 	if err := t.checkAhead(ctx, replay); err != nil {
 		return err
 	}

@@ -159,6 +159,9 @@ func (m *Machine) announce() {
 	}
 }
 
+// LastMove is the sequence of the last move that was begun, 0 when there was none.
+func (m *Machine) LastMove() uint64 { return m.moves.next - 1 }
+
 // moved ends the moves up to sequence.
 func (m *Machine) moved(sequence uint64) {
 	if v, ok := m.moves.first(); !ok || v.sequence > sequence {
