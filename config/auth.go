@@ -33,39 +33,13 @@ type Key struct {
 type Keys []Key
 
 // Decode reads the node that Resolver passes.
-func (k *Keys) Decode(ctx *kong.DecodeContext) error {
-	node, ok := ctx.Scan.Pop().Value.(*yaml.Node)
-	if !ok {
-		return errors.New("can stand in the file of --config alone")
-	}
-	if node.Tag == "!!null" {
-		return nil
-	}
-	if node.Kind != yaml.SequenceNode {
-		return fmt.Errorf("line %d: want a list of keys", node.Line)
-	}
-	*k = nil
-	for _, item := range node.Content {
-		key, err := decodeKey(resolveAlias(item))
-		if err != nil {
-			return err
-		}
-		*k = append(*k, key)
-	}
-	return nil
+func (k *Keys) Decode(ctx *kong.DecodeContext) (err error) {
+	*k, err = decodeList(ctx, "keys", decodeKey)
+	return err
 }
 
 func decodeKey(node *yaml.Node) (key Key, err error) {
-	if node.Kind != yaml.MappingNode {
-		return key, fmt.Errorf("line %d: want access_key_id, secret and so on", node.Line)
-	}
-	seen := make(map[string]bool)
-	for i := 0; i < len(node.Content); i += 2 {
-		name, value := node.Content[i], resolveAlias(node.Content[i+1])
-		if seen[name.Value] {
-			return key, fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
-		}
-		seen[name.Value] = true
+	err = eachKey(node, "access_key_id, secret and so on", func(name, value *yaml.Node) (err error) {
 		switch name.Value {
 		case "access_key_id":
 			key.AccessKeyID, err = text(value)
@@ -84,13 +58,14 @@ func decodeKey(node *yaml.Node) (key Key, err error) {
 		case "actions":
 			key.Actions, err = texts(value)
 		default:
-			return key, fmt.Errorf("line %d: unknown key %q", name.Line, name.Value)
+			return unknownKey(name)
 		}
 		if err != nil {
-			return key, fmt.Errorf("line %d: key %q: %w", name.Line, name.Value, err)
+			return fmt.Errorf("line %d: key %q: %w", name.Line, name.Value, err)
 		}
-	}
-	return key, nil
+		return nil
+	})
+	return key, err
 }
 
 // text keeps a scalar as it is written: an id or a secret of digits is no number.

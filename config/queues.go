@@ -23,39 +23,13 @@ type Queue struct {
 type Queues []Queue
 
 // Decode reads the node that Resolver passes.
-func (q *Queues) Decode(ctx *kong.DecodeContext) error {
-	node, ok := ctx.Scan.Pop().Value.(*yaml.Node)
-	if !ok {
-		return errors.New("can stand in the file of --config alone")
-	}
-	if node.Tag == "!!null" {
-		return nil
-	}
-	if node.Kind != yaml.SequenceNode {
-		return fmt.Errorf("line %d: want a list of queues", node.Line)
-	}
-	*q = nil
-	for _, item := range node.Content {
-		queue, err := decodeQueue(resolveAlias(item))
-		if err != nil {
-			return err
-		}
-		*q = append(*q, queue)
-	}
-	return nil
+func (q *Queues) Decode(ctx *kong.DecodeContext) (err error) {
+	*q, err = decodeList(ctx, "queues", decodeQueue)
+	return err
 }
 
 func decodeQueue(node *yaml.Node) (q Queue, err error) {
-	if node.Kind != yaml.MappingNode {
-		return q, fmt.Errorf("line %d: want name, attributes and tags of a queue", node.Line)
-	}
-	seen := make(map[string]bool)
-	for i := 0; i < len(node.Content); i += 2 {
-		name, value := node.Content[i], resolveAlias(node.Content[i+1])
-		if seen[name.Value] {
-			return q, fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
-		}
-		seen[name.Value] = true
+	err = eachKey(node, "name, attributes and tags of a queue", func(name, value *yaml.Node) (err error) {
 		switch name.Value {
 		case "name":
 			q.Name, err = text(value)
@@ -64,16 +38,17 @@ func decodeQueue(node *yaml.Node) (q Queue, err error) {
 		case "tags":
 			q.Tags, err = textMap(value, text)
 		default:
-			return q, fmt.Errorf("line %d: unknown key %q", name.Line, name.Value)
+			return unknownKey(name)
 		}
 		if err != nil {
-			return q, fmt.Errorf("line %d: queue %q, key %q: %w", name.Line, q.Name, name.Value, err)
+			return fmt.Errorf("line %d: queue %q, key %q: %w", name.Line, q.Name, name.Value, err)
 		}
+		return nil
+	})
+	if err == nil && q.Name == "" {
+		err = fmt.Errorf("line %d: the queue has no name", node.Line)
 	}
-	if q.Name == "" {
-		return q, fmt.Errorf("line %d: the queue has no name", node.Line)
-	}
-	return q, nil
+	return q, err
 }
 
 func textMap(n *yaml.Node, of func(*yaml.Node) (string, error)) (map[string]string, error) {
