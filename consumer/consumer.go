@@ -28,8 +28,8 @@ type Options struct {
 	StateRoot string
 	// Address is this gateway's internal address: reader_name of its read sessions.
 	Address string
-	// Sequence opens the writer of dead-letter moves to a topic. Without it no
-	// message is moved, whatever the redrive policies say.
+	// Sequence opens the writer of moves to a topic. Without it no message is moved,
+	// whatever the redrive policies say, and MoveOut must not be called.
 	Sequence func(topic, producer string) SequenceWriter
 	// Resolve finds the queue of a target of MoveOut. sourceARN is where the message
 	// came from, for TargetSources. False: there is no such queue (any more).
@@ -274,8 +274,9 @@ func (c *Consumer) EndWaits() {
 	}
 }
 
-// Close ends every queue: leases stop, journals are flushed and get a snapshot.
-// It waits for all of it, at most until ctx ends.
+// Close ends every queue: calls that wait are answered, journals are flushed and
+// get a snapshot, finished offsets are committed. Leases stand, for the next owner.
+// It waits for all of it; what is not over when ctx ends is cut short.
 func (c *Consumer) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

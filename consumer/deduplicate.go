@@ -11,8 +11,8 @@ import (
 	"sqsgate/internal/logread"
 )
 
-// deduplicationCapacity bounds the ids a queue remembers: 5 minutes of 3,000
-// sends a second.
+// deduplicationCapacity bounds the ids a queue remembers for its sends: 5 minutes
+// of 3,300 sends a second, over all partitions.
 const deduplicationCapacity = 1_000_000
 
 // DeduplicationID is the id of one FIFO send and its group.
@@ -81,9 +81,10 @@ func (q *Queue) PrivateDeduplication() bool {
 
 // Claim asks the deduplication window of a FIFO queue for each id (with its
 // group); the ids of one call differ. It waits for earlier sends of the same id
-// that are under way. Every
-// claim that is not a duplicate must be settled. On error nothing is claimed:
-// ErrQueueGone, ErrUnavailable, or ErrOverLimit when the window is full.
+// that are under way. Every claim that is not a duplicate must be settled. On error
+// nothing is claimed: ErrQueueGone or ErrUnavailable. A window that is full forgets
+// nothing and learns nothing: ids sent then are not known to later sends. What is
+// delivered is judged by the machines, each for its partition.
 func (q *Queue) Claim(ctx context.Context, ids []DeduplicationID) ([]Claim, error) {
 	if _, err := q.ready(ctx); err != nil {
 		return nil, err

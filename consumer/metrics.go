@@ -27,10 +27,10 @@ func newMetrics(r prometheus.Registerer, unserved func() float64) *metrics {
 			Name: "sqsgate_consumer_tenures_lost_total", Help: "Times a partition ceased to be served because of a failure.",
 		}),
 		moved: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sqsgate_deadletter_moved_total", Help: "Messages moved to dead-letter queues.",
+			Name: "sqsgate_deadletter_moved_total", Help: "Messages moved to other queues: dead letters, and those of move tasks.",
 		}),
 		unmovable: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sqsgate_deadletter_unmovable_total", Help: "Messages that stayed in their queue because its dead-letter queue is gone.",
+			Name: "sqsgate_deadletter_unmovable_total", Help: "Moves given up because their target is gone; the messages stay in their queue.",
 		}),
 	}
 	if r != nil {
