@@ -10,9 +10,30 @@ import (
 	"sqsgate/topicd/store"
 )
 
-// maxResponseBytes bounds one ReadResponse, whatever credit the client gave,
-// except that a single message always fits.
-const maxResponseBytes = 4 << 20
+// A ReadResponse is bounded whatever credit the client gave, except that a
+// single message always fits. Every client may stop reading, so what all
+// sessions have on the way shares sendBytes; when that is used up, there is only
+// the minimum for each.
+const (
+	minResponseBytes = 16 << 10 // what follows 32 KiB takes a buffer of 1 MiB in grpc
+	maxResponseBytes = 4 << 20
+	sendBytes        = 64 << 20
+)
+
+// responseBytes is the size of the next response: a part of what is free.
+func (s *Server) responseBytes() int64 {
+	return min(max((sendBytes-s.sending.Load())/16, minResponseBytes), maxResponseBytes)
+}
+
+// sendCounted sends a response of n bytes and counts it as on the way until the
+// next one of the session has been sent: the transport holds one behind it.
+func (s *readSession) sendCounted(m *readFromServer, n int64) error {
+	s.srv.sending.Add(n)
+	err := s.send(m)
+	s.srv.sending.Add(-s.onTheWay)
+	s.onTheWay = n
+	return err
+}
 
 // pump sends data while the client has credit: one partition per response,
 // the partitions in turn. It stops when the client or the balancer has
@@ -48,7 +69,7 @@ func (s *readSession) readOnce(ps *partSession) error {
 		return nil // whoever changes this marks it ready again
 	}
 	from := ps.next.Load()
-	msgs, next, err := ps.part.read(s.msgs[:0], from, int(min(s.budget, maxResponseBytes)))
+	msgs, next, err := ps.part.read(s.msgs[:0], from, int(min(s.budget, s.srv.responseBytes())))
 	if err != nil {
 		return err
 	}
@@ -86,12 +107,12 @@ func (s *readSession) sendData(ps *partSession, msgs []*store.Message) error {
 	ps.lastRead.Store(time.Now().UnixMilli())
 	s.srv.metrics.read.Add(float64(len(msgs)))
 	s.srv.metrics.readBytes.Add(float64(size))
-	return s.send(&readFromServer{ServerMessage: &Ydb_Topic.StreamReadMessage_FromServer_ReadResponse{
+	return s.sendCounted(&readFromServer{ServerMessage: &Ydb_Topic.StreamReadMessage_FromServer_ReadResponse{
 		ReadResponse: &Ydb_Topic.StreamReadMessage_ReadResponse{
 			PartitionData: []*Ydb_Topic.StreamReadMessage_ReadResponse_PartitionData{data},
 			BytesSize:     size,
 		},
-	}})
+	}}, size)
 }
 
 // batches groups neighbours with equal write time, producer, codec and

@@ -47,11 +47,12 @@ type readSession struct {
 	requests        chan *readFromClient
 
 	// The handler's own.
-	stream readStream
-	parts  map[int64]*partSession
-	direct []*partSession // all of a session without a consumer
-	budget int64          // bytes the client still takes
-	msgs   []*store.Message
+	stream   readStream
+	parts    map[int64]*partSession
+	direct   []*partSession // all of a session without a consumer
+	budget   int64          // bytes the client still takes
+	onTheWay int64          // bytes of the last response
+	msgs     []*store.Message
 
 	mu     sync.Mutex
 	endErr error

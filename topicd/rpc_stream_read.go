@@ -61,6 +61,7 @@ func (s *Server) serveRead(ctx context.Context, stream readStream) error {
 	if s.closing() {
 		return errShutdown()
 	}
+	defer func() { s.sending.Add(-session.onTheWay) }()
 	s.metrics.sessions.WithLabelValues("read").Inc()
 	defer s.metrics.sessions.WithLabelValues("read").Dec()
 	if err := session.send(&readFromServer{ServerMessage: &Ydb_Topic.StreamReadMessage_FromServer_InitResponse{

@@ -53,6 +53,7 @@ type Server struct {
 	tokens  *tokens
 	grpc    *grpc.Server
 	cookie  atomic.Uint64
+	sending atomic.Int64    // bytes of responses that readers may not have taken yet
 	splits  chan *partition // that have too much to do
 
 	handlers  waitGroup
