@@ -53,9 +53,9 @@
 //
 // Consumer.mu, then Queue.mu, then the mailbox's, the feed's, the mover's, the
 // outbox's, the waitList's, the deduplicator's and the trims', below which no other
-// is taken. None is held over
-// I/O. The fields of a tenure belong to its shard's goroutine; what others look at
-// without asking (serving, cursor, hasReady, written) is atomic.
+// is taken. None is held over I/O. The fields of a tenure belong to its shard's
+// goroutine; what others look at without asking (serving, cursor, hasReady, written)
+// is atomic.
 //
 // # Invariants
 //
