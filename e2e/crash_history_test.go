@@ -80,6 +80,9 @@ func (h *history) begin(body string, e event) (end func(error)) {
 
 // checkReceive holds one receive against the earlier ones of the message.
 func (h *history) checkReceive(body string, now event) {
+	if h.late(body, now) {
+		return
+	}
 	var lease time.Time // the message may be handed out again from here on
 	before := 0
 	known := false
@@ -112,6 +115,29 @@ func (h *history) checkReceive(body string, now event) {
 	case now.count <= before:
 		h.violate(body, now, "the receive count was %d before", before)
 	}
+}
+
+// late tells whether a process stood still with this answer while a later receive,
+// which has the higher count, was answered. That one had to wait for this lease.
+func (h *history) late(body string, now event) bool {
+	late := false
+	for _, e := range h.events[body] {
+		if e.kind != received || e.count <= now.count || !now.began.Before(e.ended) {
+			continue
+		}
+		late = true
+		if until := now.began.Add(now.visible); e.ended.Before(until.Add(-slack)) && !h.givenBack(body, now, e) {
+			h.violate(body, now, "another receive got it %v before this lease ended", until.Sub(e.ended))
+		}
+	}
+	return late
+}
+
+// givenBack tells whether somebody changed the visibility between two receives.
+func (h *history) givenBack(body string, first, second event) bool {
+	return slices.ContainsFunc(h.events[body], func(e event) bool {
+		return e.kind == hidden && e.began.After(first.began) && e.began.Before(second.ended)
+	})
 }
 
 // checkOrder: on a FIFO queue all earlier messages of the group are deleted, or

@@ -78,6 +78,16 @@ func TestHistoryFindsViolations(t *testing.T) {
 			{body: "g/0", kind: received, began: 20, ended: 30, count: 4, visible: 1000},
 			{body: "g/0", kind: received, began: 2000, ended: 2010, count: 4},
 		}, want: "the receive count was 4 before"},
+		"a late answer": {steps: []step{
+			{body: "g/0", kind: sent, began: 0, ended: 10},
+			{body: "g/0", kind: received, began: 1010, ended: 1020, count: 2, visible: 1000},
+			{body: "g/0", kind: received, began: 20, ended: 1500, count: 1, visible: 900},
+		}},
+		"a late answer whose lease was broken": {steps: []step{
+			{body: "g/0", kind: sent, began: 0, ended: 10},
+			{body: "g/0", kind: received, began: 500, ended: 510, count: 2, visible: 1000},
+			{body: "g/0", kind: received, began: 20, ended: 1500, count: 1, visible: 900},
+		}, want: "before this lease ended"},
 		"invented": {steps: []step{{body: "g/0", kind: received, began: 20, ended: 30, count: 1}}, want: "nobody sent it"},
 		"twice": {fifo: true, steps: []step{
 			{body: "g/0", kind: sent, began: 0, ended: 10, id: "a"}, {body: "g/0", kind: received, began: 20, ended: 30, count: 1, id: "b"},
