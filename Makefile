@@ -47,9 +47,10 @@ sdk-suite: build ## topic tests of ydb-go-sdk against `sqsgate topicd`
 	topicd/sdksuite/run.sh
 
 .PHONY: npm-suite
-npm-suite: build ## @aws-sdk/client-sqs and sqs-consumer against the built binary; needs Node 20 and the npm registry
+npm-suite: build ## @aws-sdk/client-sqs, sqs-consumer and ydb-sdk against the built binary; needs Node 20 and the npm registry
 	@if command -v npm >/dev/null; then \
-		cd tests/npm && npm install --no-package-lock --silent && SQSGATE_BIN=$(CURDIR)/bin/sqsgate npm test; \
+		cd $(CURDIR)/tests/npm && npm install --no-package-lock --silent && SQSGATE_BIN=$(CURDIR)/bin/sqsgate npm test && \
+		cd $(CURDIR)/tests/npm/topic && npm install --no-package-lock --silent && SQSGATE_BIN=$(CURDIR)/bin/sqsgate npm test; \
 	else \
 		echo "npm-suite skipped: there is no npm here"; \
 	fi
