@@ -173,22 +173,10 @@ func (t *tenure) loadDeduplication(ctx context.Context) error {
 	if err := t.loadAncestors(ctx, since); err != nil || end == 0 {
 		return err
 	}
-	if cursor < end {
-		first, ok, err := t.source.at(ctx, cursor)
-		if err != nil {
-			return err
-		}
-		if ok {
-			since = min(since, first.WriteTime-window)
-		}
-	}
-	purged := t.machine.PurgeMark()
-	return t.source.since(ctx, millis(since), end, func(m *logread.Message) {
-		if m.Offset < purged {
-			return // a purge forgets the ids
-		}
+	purged := t.machine.PurgeMark() // a purge forgets the ids
+	note := func(m *logread.Message) {
 		key := t.message(m).Deduplication
-		if key == (lease.Hash{}) {
+		if key == (lease.Hash{}) || m.Offset < purged {
 			return
 		}
 		if m.Offset < cursor {
@@ -197,5 +185,22 @@ func (t *tenure) loadDeduplication(ctx context.Context) error {
 		if m.WriteTime > t.now()-window {
 			t.s.q.dedup.add(key, m.WriteTime, t.s.partition, m.Offset)
 		}
-	})
+	}
+	if cursor < end {
+		first, ok, err := t.source.at(ctx, cursor)
+		switch {
+		case err != nil:
+			return err
+		case ok && first.WriteTime < since && cursor == 0:
+			// Nothing lies before the first message.
+		case ok && first.WriteTime < since:
+			// What lies between, all that waits, would tell nothing.
+			if err := t.source.since(ctx, millis(first.WriteTime-window), cursor, note); err != nil {
+				return err
+			}
+		case ok:
+			since = first.WriteTime - window
+		}
+	}
+	return t.source.since(ctx, millis(since), end, note)
 }

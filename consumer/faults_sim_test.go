@@ -72,7 +72,7 @@ func (f *faults) topic() string {
 func (f *faults) one(ctx context.Context) {
 	w, rnd := f.w, f.rnd
 	methods := []string{"StreamRead", "StreamWrite", "DescribeConsumer", "DescribeTopic", "CommitOffset"}
-	switch rnd.IntN(17) {
+	switch rnd.IntN(16) {
 	case 0, 1:
 		if w.plan.splits {
 			f.split()
@@ -134,11 +134,6 @@ func (f *faults) one(ctx context.Context) {
 	case 15:
 		if rnd.IntN(4) == 0 {
 			w.purge(ctx, w.queues[rnd.IntN(len(w.queues))], rnd)
-		}
-	case 16:
-		if rnd.IntN(6) == 0 {
-			w.h.note("silence")
-			rest(ctx, 6*time.Minute)
 		}
 	}
 }

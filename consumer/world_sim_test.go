@@ -66,6 +66,9 @@ func newPlan(rnd *rand.Rand) plan {
 		crashes:    rnd.IntN(2) == 0,
 		splits:     rnd.IntN(3) > 0,
 	}
+	if rnd.IntN(6) == 0 { // long enough for ids to be forgotten and old snapshots to be renewed
+		p.duration, p.pace, p.calm = 20*time.Minute, 20*time.Second, time.Minute
+	}
 	if rnd.IntN(3) == 0 {
 		p.bodyCache = 2 << 10 // most bodies are read again
 	}
