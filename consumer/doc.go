@@ -23,7 +23,7 @@
 // # A call
 //
 // A call (call.go) is one request to a shard: a receive (receive.go), deletes and
-// visibility changes (settle.go), a purge (counts.go) or a move (deadletter.go). The
+// visibility changes (settle.go), a purge (counts.go) or moves (deadletter.go). The
 // shard steps the machine through it and puts it into the batch pending; with the
 // next append pending becomes sealed, and when that append is acknowledged its calls
 // are answered. What changes nothing is answered at once. A caller that leaves
@@ -62,7 +62,8 @@
 //   - Nothing is answered to a client before the journal append that holds it is
 //     acknowledged, in journal order. One append is under way per shard.
 //   - A message that moves is written to its target after its move is durable in the
-//     journal, under that move's number, and leaves the queue after the write.
+//     journal, under that move's number, and leaves the queue after the write. It comes
+//     back only when it is not in the target (absent.go).
 //   - What is told to a child partition of its parent's groups is durable.
 //   - The committed offset is one that a durable state implies; a child's is committed
 //     only in a session of its own, after its parent's.
