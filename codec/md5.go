@@ -17,7 +17,9 @@ const (
 // BodyMD5 is the lower-case hex MD5 of a body, as in MD5OfMessageBody.
 func BodyMD5(body []byte) string {
 	sum := md5.Sum(body)
-	return hex.EncodeToString(sum[:])
+	var text [2 * md5.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // AttributesMD5 is the lower-case hex digest of message attributes, in any

@@ -14,8 +14,8 @@ const depthShift = 48
 // UUID made of the MD5 of "<database>/<topic path>/<partition>/<offset>", both
 // paths absolute.
 func MessageID(database, topicPath string, partition, offset int64) string {
-	b := make([]byte, 0, len(database)+len(topicPath)+44)
-	b = append(b, database...)
+	var short [256]byte // most are, and then stay off the heap
+	b := append(short[:0], database...)
 	b = append(b, '/')
 	b = append(b, topicPath...)
 	b = append(b, '/')

@@ -38,9 +38,24 @@ type metadata struct {
 }
 
 func newMetadata(m *Message) metadata {
-	n := len(m.GroupID) + len(m.DeduplicationID) + len(m.TraceHeader) + len(m.SenderID) +
-		len(m.MessageID) + len(m.DeadLetterSource) + attributesSize(m.Attributes) + 40
-	return metadata{items: make([]Item, 0, 6), buf: make([]byte, 0, n)}
+	count, size := 0, 0
+	for _, text := range [...]string{m.GroupID, m.DeduplicationID, m.TraceHeader, m.SenderID, m.MessageID, m.DeadLetterSource} {
+		if text != "" {
+			count++
+			size += len(text)
+		}
+	}
+	for _, number := range [...]bool{m.DelaySeconds >= 0, m.SentMillis > 0, m.ReceiveCount > 0} {
+		if number {
+			count++
+			size += 16 // digits; more would only grow the buffer
+		}
+	}
+	if len(m.Attributes) > 0 {
+		count++
+		size += attributesSize(m.Attributes)
+	}
+	return metadata{items: make([]Item, 0, count), buf: make([]byte, 0, size)}
 }
 
 // put closes the item whose value is what has been appended since mark.
