@@ -45,6 +45,9 @@ func entries[E any](p *parser, to *[]E, member func(e *E, name []byte) error) er
 		if count++; count > maxEntries {
 			return p.skip()
 		}
+		if cap(*to) == 0 {
+			*to = make([]E, 0, api.MaxBatchEntries)
+		}
 		var zero E
 		*to = append(*to, zero)
 		e := &(*to)[len(*to)-1]
