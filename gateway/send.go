@@ -66,7 +66,7 @@ func (s *Server) send(ctx context.Context, q *queue, out []outgoing) {
 }
 
 // store stores those of out that have no error yet, in order. With only, it
-// takes the indexes named there.
+// takes the indexes named there, and returns the results by the indexes of out.
 func (s *Server) store(ctx context.Context, q *queue, out []outgoing, only []int) []partition.Result {
 	messages := make([]partition.Message, 0, len(out))
 	var few [api.MaxBatchEntries]int
@@ -92,17 +92,33 @@ func (s *Server) store(ctx context.Context, q *queue, out []outgoing, only []int
 			add(i)
 		}
 	}
-	results := make([]partition.Result, len(out))
+	var results []partition.Result
+	if only != nil {
+		results = make([]partition.Result, len(out))
+	}
 	if len(messages) == 0 {
 		return results
 	}
 	written := s.opts.Pool.Write(ctx, partition.Topic{Path: q.Topic, FIFO: q.FIFO}, messages)
+	last := -1 // the highest offset of the partition at hand
 	for n, i := range index {
-		results[i] = written[n]
-		if out[i].err = written[n].Err; out[i].err == nil {
-			s.opts.Consumer.Wrote(q.Topic, written[n].Partition, written[n].Offset)
-			s.stored(q, &out[i], written[n].Partition, written[n].Offset, written[n].Depth)
+		if results != nil {
+			results[i] = written[n]
 		}
+		if out[i].err = written[n].Err; out[i].err != nil {
+			continue
+		}
+		if last >= 0 && written[n].Partition != written[last].Partition {
+			s.opts.Consumer.Wrote(q.Topic, written[last].Partition, written[last].Offset)
+			last = -1
+		}
+		if last < 0 || written[n].Offset > written[last].Offset {
+			last = n
+		}
+		s.stored(q, &out[i], written[n].Partition, written[n].Offset, written[n].Depth)
+	}
+	if last >= 0 {
+		s.opts.Consumer.Wrote(q.Topic, written[last].Partition, written[last].Offset)
 	}
 	return results
 }
