@@ -3,7 +3,6 @@ package consumer
 import (
 	"container/list"
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"sqsgate/consumer/lease"
@@ -45,14 +44,14 @@ type single struct {
 	outcome [1]lease.Outcome
 }
 
-// newCall copies the inputs.
+// newCall may keep the slice of inputs.
 func newCall(inputs ...lease.Input) *call {
 	if len(inputs) == 1 {
 		s := &single{input: [1]lease.Input{inputs[0]}}
 		s.inputs, s.outcomes, s.done = s.input[:], s.outcome[:], make(chan struct{})
 		return &s.call
 	}
-	return &call{inputs: slices.Clone(inputs), outcomes: make([]lease.Outcome, len(inputs)), done: make(chan struct{})}
+	return &call{inputs: inputs, outcomes: make([]lease.Outcome, len(inputs)), done: make(chan struct{})}
 }
 
 // abandoned tells whether the caller has left.

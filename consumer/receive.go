@@ -74,10 +74,13 @@ func (r *ReceiveRequest) input(kind lease.Kind, most int) lease.Input {
 // receiveNow asks one shard after the other until Max messages are there: first
 // those known to have some, beginning at another one each time.
 func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveRequest) ([]Received, error) {
-	order := rotated(shards, int(q.rotate.Add(1)))
-	slices.SortStableFunc(order, func(a, b *shard) int {
-		return boolToInt(b.hasReady.Load()) - boolToInt(a.hasReady.Load())
-	})
+	order := shards
+	if len(shards) > 1 {
+		order = rotated(shards, int(q.rotate.Add(1)))
+		slices.SortStableFunc(order, func(a, b *shard) int {
+			return boolToInt(b.hasReady.Load()) - boolToInt(a.hasReady.Load())
+		})
+	}
 	var got []Received
 	var overLimit bool
 	for _, s := range order {

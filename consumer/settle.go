@@ -65,10 +65,12 @@ func (q *Queue) settleIn(ctx context.Context, partition int64, members []int, in
 	s, err := q.shard(ctx, partition)
 	var c *call
 	if err == nil {
-		var few [10]lease.Input // a batch of SQS
-		mine := few[:0]
-		for _, i := range members {
-			mine = append(mine, inputs[i])
+		mine := inputs
+		if len(members) < len(inputs) {
+			mine = make([]lease.Input, len(members))
+			for j, i := range members {
+				mine[j] = inputs[i]
+			}
 		}
 		c = newCall(mine...)
 		err = s.do(ctx, c)
