@@ -144,6 +144,7 @@ func (o *writeOp) Apply(b *store.Batch) {
 	o.applied = time.Now()
 	ms := p.clock(o.applied)
 	acks := make([]*Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck, len(o.msgs))
+	places := make([]written, len(o.msgs))
 	o.written = make([]*store.Message, 0, len(o.msgs))
 	moved := false // the producer's sequence number, by a duplicate
 	for i := range o.msgs {
@@ -176,7 +177,7 @@ func (o *writeOp) Apply(b *store.Batch) {
 		o.data += int64(len(m.Data))
 		o.memory += int64(m.MemorySize())
 		o.written = append(o.written, m)
-		acks[i] = writtenAck(m.SeqNo, m.Offset)
+		acks[i] = places[i].fill(m.SeqNo, m.Offset)
 	}
 	if len(o.written) > 0 {
 		p.next.WrittenMs = ms
@@ -233,13 +234,18 @@ func errInactive(p *partition) error {
 	return statusf(Ydb.StatusIds_OVERLOADED, "Write to inactive partition %d", p.id)
 }
 
-func writtenAck(seqNo, offset int64) *Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck {
-	return &Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck{
-		SeqNo: seqNo,
-		MessageWriteStatus: &Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck_Written_{
-			Written: &Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck_Written{Offset: offset},
-		},
-	}
+// written holds an acknowledgement in one object; those of a request are made
+// together.
+type written struct {
+	ack    Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck
+	status Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck_Written_
+	at     Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck_Written
+}
+
+func (w *written) fill(seqNo, offset int64) *Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck {
+	w.at.Offset, w.status.Written = offset, &w.at
+	w.ack.SeqNo, w.ack.MessageWriteStatus = seqNo, &w.status
+	return &w.ack
 }
 
 func skippedAck(seqNo int64) *Ydb_Topic.StreamWriteMessage_WriteResponse_WriteAck {
