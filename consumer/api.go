@@ -20,6 +20,9 @@ var (
 	ErrTooLong = errors.New("total visibility timeout is beyond 12 hours")
 	// ErrOverLimit: as many messages are in flight as the queue allows.
 	ErrOverLimit = errors.New("too many messages in flight")
+	// ErrThrottled: a FIFO send; the deduplication window holds as many ids as it
+	// can.
+	ErrThrottled = errors.New("too many deduplication ids within five minutes")
 	// ErrUnavailable: the state could not be made durable or the topic not be
 	// reached. The outcome is unknown; the caller may try again.
 	ErrUnavailable = errors.New("queue is not available")

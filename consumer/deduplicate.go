@@ -28,11 +28,13 @@ type deduplicator struct {
 	index    *lease.Index
 	underWay map[lease.Hash]chan struct{} // closed when the send is settled
 	purged   int64                        // time of the last purge, ms
+	capacity int
 }
 
-func newDeduplicator() *deduplicator {
+func newDeduplicator(capacity int) *deduplicator {
 	return &deduplicator{
-		index:    lease.NewIndex(deduplicationWindow.Milliseconds(), deduplicationCapacity),
+		capacity: capacity,
+		index:    lease.NewIndex(deduplicationWindow.Milliseconds(), capacity),
 		underWay: make(map[lease.Hash]chan struct{}),
 	}
 }
@@ -82,9 +84,8 @@ func (q *Queue) PrivateDeduplication() bool {
 // Claim asks the deduplication window of a FIFO queue for each id (with its
 // group); the ids of one call differ. It waits for earlier sends of the same id
 // that are under way. Every claim that is not a duplicate must be settled. On error
-// nothing is claimed: ErrQueueGone or ErrUnavailable. A window that is full forgets
-// nothing and learns nothing: ids sent then are not known to later sends. What is
-// delivered is judged by the machines, each for its partition.
+// nothing is claimed: ErrQueueGone, ErrUnavailable, or ErrThrottled when the window
+// is full, so that no id is ever forgotten.
 func (q *Queue) Claim(ctx context.Context, ids []DeduplicationID) ([]Claim, error) {
 	if _, err := q.ready(ctx); err != nil {
 		return nil, err
@@ -111,20 +112,11 @@ func (q *Queue) release(claims []Claim) {
 }
 
 func (q *Queue) claim(ctx context.Context, key lease.Hash) (Claim, error) {
-	d := q.dedup
 	for {
-		d.mu.Lock()
-		if partition, offset, known := d.index.Lookup(key, time.Now().UnixMilli()); known {
-			d.mu.Unlock()
-			return Claim{Duplicate: true, Partition: partition, Offset: offset}, nil
-		}
-		other := d.underWay[key]
+		claim, other, err := q.dedup.begin(key, time.Now().UnixMilli())
 		if other == nil {
-			d.underWay[key] = make(chan struct{})
-			d.mu.Unlock()
-			return Claim{key: key}, nil
+			return claim, err
 		}
-		d.mu.Unlock()
 		select {
 		case <-other:
 		case <-ctx.Done():
@@ -132,6 +124,29 @@ func (q *Queue) claim(ctx context.Context, key lease.Hash) (Claim, error) {
 		}
 	}
 }
+
+// begin claims an id for a send. While another send of the id is under way it
+// claims nothing and returns what is closed when that one is settled.
+func (d *deduplicator) begin(key lease.Hash, now int64) (claim Claim, other <-chan struct{}, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if partition, offset, known := d.index.Lookup(key, now); known {
+		return Claim{Duplicate: true, Partition: partition, Offset: offset}, nil, nil
+	}
+	if other := d.underWay[key]; other != nil {
+		return Claim{}, other, nil
+	}
+	if d.full() {
+		if d.index.Purge(now); d.full() {
+			return Claim{}, nil, ErrThrottled
+		}
+	}
+	d.underWay[key] = make(chan struct{})
+	return Claim{key: key}, nil, nil
+}
+
+// full tells whether the window could not take the ids under way. d.mu is held.
+func (d *deduplicator) full() bool { return d.index.Len()+len(d.underWay) >= d.capacity }
 
 // Settle ends claims: written[i] says what became of claims[i]; duplicates are
 // skipped. A message that may not be stored stays unknown: when it is in the log

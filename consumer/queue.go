@@ -58,11 +58,10 @@ func newQueue(c *Consumer, spec Spec) *Queue {
 		done:     make(chan struct{}),
 		shards:   make(map[int64]*shard),
 		changed:  make(chan struct{}),
-		err:      errors.New("the read session is being opened"),
 	}
 	q.journalTopic = c.journalPath(spec.Topic, spec.Consumer)
 	q.trims = newTrims()
-	q.dedup = newDeduplicator()
+	q.dedup = newDeduplicator(deduplicationCapacity)
 	settings := spec.Settings
 	q.settings.Store(&settings)
 	return q

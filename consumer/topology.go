@@ -181,7 +181,7 @@ func (q *Queue) orphans() []*shard {
 // settled: every partition that can be served now is served, or known to be
 // broken. q.mu is held.
 func (q *Queue) settled() bool {
-	if q.partitions == nil || q.err != nil {
+	if q.partitions == nil || q.current == nil {
 		return false
 	}
 	for id, p := range q.partitions {

@@ -114,6 +114,8 @@ func outward(err error) *api.Error {
 		return api.Errorf(api.RequestThrottled, "Too many messages are being sent to this message group's partition. Try again later.")
 	case errors.Is(err, partition.ErrOverloaded):
 		return api.Errorf(api.ServiceUnavailable, "The queue is overloaded. Try again later.")
+	case errors.Is(err, consumer.ErrThrottled):
+		return api.Errorf(api.RequestThrottled, "The queue remembers as many deduplication ids as it can. Try again later.")
 	case errors.Is(err, consumer.ErrOverLimit):
 		return api.Errorf(api.OverLimit, "Too many messages are in flight for this queue.")
 	case errors.Is(err, codec.ErrMetadataTooLarge):
