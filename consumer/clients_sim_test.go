@@ -57,7 +57,7 @@ func (p *producer) send(ctx context.Context, again *simMessage) *simMessage {
 	g, _ := p.w.pick(p.rnd)
 	p.w.h.sending(m, g.name)
 	out := codec.Message{Body: []byte(m.body), GroupID: m.group, DeduplicationID: m.deduplication, DelaySeconds: own}
-	verdict, err := g.send(ctx, p.q, m, &out)
+	verdict, err := g.send(ctx, p.w.h, p.q, m, &out)
 	p.w.h.end(&m.send, verdict, err)
 	if p.q.fifo && again == nil {
 		p.recent = append(p.recent, m)
@@ -69,7 +69,7 @@ func (p *producer) send(ctx context.Context, again *simMessage) *simMessage {
 }
 
 // send stores a message as the gateway's SendMessage does.
-func (g *gateway) send(ctx context.Context, q *simQueue, m *simMessage, out *codec.Message) (verdict, error) {
+func (g *gateway) send(ctx context.Context, h *history, q *simQueue, m *simMessage, out *codec.Message) (verdict, error) {
 	queue := g.queue(q)
 	var claims []consumer.Claim
 	written := []consumer.Written{{Err: partition.ErrUnavailable}}
@@ -80,7 +80,7 @@ func (g *gateway) send(ctx context.Context, q *simQueue, m *simMessage, out *cod
 			return refused, err // nothing was sent
 		}
 		if claims[0].Duplicate {
-			m.duplicate, m.placed, m.at = true, false, place{claims[0].Partition, claims[0].Offset}
+			h.stored(m, place{claims[0].Partition, claims[0].Offset}, true)
 			return done, nil
 		}
 		defer func() { queue.Settle(claims, written) }()
@@ -95,7 +95,7 @@ func (g *gateway) send(ctx context.Context, q *simQueue, m *simMessage, out *cod
 	if r.Err != nil {
 		return unknown, r.Err
 	}
-	m.at, m.placed = place{r.Partition, r.Offset}, true
+	h.stored(m, place{r.Partition, r.Offset}, false)
 	g.consumer.Wrote(q.topic, r.Partition, r.Offset)
 	return done, nil
 }

@@ -147,6 +147,13 @@ func (h *history) sending(m *simMessage, gateway string) {
 	m.send.from, m.send.gateway = h.now(), gateway
 }
 
+// stored notes where a message lies; a duplicate lies where the first one does.
+func (h *history) stored(m *simMessage, at place, duplicate bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m.at, m.placed, m.duplicate = at, !duplicate, duplicate
+}
+
 // receiving notes a receive that is about to be made.
 func (h *history) receiving(r *simReceive, gateway string) {
 	h.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,7 @@ import (
 
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "run the simulation of this seed alone")
-	simSeeds = flag.Int("sim.seeds", 30, "number of seeds of the simulation")
+	simSeeds = flag.Int("sim.seeds", simSeedsDefault, "number of seeds of the simulation")
 	simFirst = flag.Uint64("sim.first", 1, "first seed of the simulation")
 )
 
@@ -24,6 +25,7 @@ var (
 // after the other, and holds the clients' history to the invariants. Replay a
 // failure with -run TestSimulation -sim.seed=N.
 func TestSimulation(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(simProcessors))
 	first, count := *simFirst, *simSeeds
 	if *simSeed != 0 {
 		first, count = *simSeed, 1
