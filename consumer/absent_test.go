@@ -36,14 +36,14 @@ func TestDeadLetterQueueGoneInBetween(t *testing.T) {
 				s.hide(q, s.want(q, "m")["m"], 0)
 				release := s.control.HoldAcks(dead)
 				if !arrived {
-					s.control.Fail("StreamWrite", 20, unavailable)
+					s.control.Fail("StreamWrite", 200, unavailable)
 				}
 				s.wantNone(q, time.Second) // the move begins
 				resp, err := s.conn.Topics().AlterTopic(t.Context(), &Ydb_Topic.AlterTopicRequest{Path: dead, DropConsumers: []string{shared}})
 				s.must(ydbstatus.Operation(resp.GetOperation(), err, nil))
 				s.control.KillSessions(dead)
 				release()
-				after(t, 3*time.Minute)
+				after(t, 15*time.Minute)
 				got := s.receive(q, time.Minute)
 				if arrived && len(got) > 0 {
 					t.Errorf("%v is in the dead-letter topic and here", bodies(got))
