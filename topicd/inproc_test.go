@@ -40,3 +40,22 @@ func TestInProcess(t *testing.T) {
 	res, err := ts.client.DescribeTopic(t.Context(), &Ydb_Topic.DescribeTopicRequest{Path: "t"})
 	wantStatus(t, Ydb.StatusIds_UNAVAILABLE)(res, err)
 }
+
+// A client that reads and gives credit in one thread does not lock itself up
+// on a channel without buffers: its credit is taken while the server sends.
+func TestInProcessOneThread(t *testing.T) {
+	virtual(t, Options{}, func(t *testing.T, ts *testServer) {
+		ts.createTopic(t, "t", 1)
+		w := ts.mustWriter(t, "t", "p", 0)
+		const n = 500
+		for i := range n {
+			w.write(int64(i+1), string(benchBody()))
+		}
+		r := ts.mustReader(t, "t", "", 0)
+		r.accept(0)
+		for range 64 {
+			r.credit(16 << 10)
+		}
+		r.take(n)
+	})
+}

@@ -39,7 +39,11 @@ func (s *readSession) sendCounted(m *readFromServer, n int64) error {
 // the partitions in turn. It stops when the client or the balancer has
 // something to say, to be back soon.
 func (s *readSession) pump() error {
-	for s.budget > 0 {
+	for {
+		s.takeCredit()
+		if s.budget <= 0 {
+			return nil
+		}
 		ps := s.popReady()
 		if ps == nil {
 			return nil
@@ -60,7 +64,6 @@ func (s *readSession) pump() error {
 			return err
 		}
 	}
-	return nil
 }
 
 // readOnce sends one response from the partition, or has it wait for a write.

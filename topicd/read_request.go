@@ -13,12 +13,8 @@ import (
 func (s *readSession) handle(m *readFromClient) error {
 	switch m := m.GetClientMessage().(type) {
 	case *Ydb_Topic.StreamReadMessage_FromClient_ReadRequest:
-		n := m.ReadRequest.GetBytesSize()
-		if n <= 0 {
-			return badRequest("bytes_size of a read request must be greater than 0, got %d", n)
-		}
-		s.budget += n
-		return nil
+		// The receiver passes on only what is not credit.
+		return badRequest("bytes_size of a read request must be greater than 0, got %d", m.ReadRequest.GetBytesSize())
 	case *Ydb_Topic.StreamReadMessage_FromClient_StartPartitionSessionResponse:
 		return s.onStarted(m.StartPartitionSessionResponse)
 	case *Ydb_Topic.StreamReadMessage_FromClient_StopPartitionSessionResponse:

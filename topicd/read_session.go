@@ -2,6 +2,7 @@ package topicd
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,7 @@ type readSession struct {
 	endErr error
 	ended  bool
 	events []readEvent
+	credit int64 // bytes the client has allowed since the handler looked
 	ready  []*partSession
 }
 
@@ -129,6 +131,29 @@ func (s *readSession) markReady(ps *partSession) {
 	}
 }
 
+func (s *readSession) giveCredit(n int64) {
+	s.mu.Lock()
+	s.credit = saturated(s.credit, n)
+	s.mu.Unlock()
+	s.signal()
+}
+
+// takeCredit adds to the budget what the client has allowed meanwhile.
+func (s *readSession) takeCredit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget = saturated(s.budget, s.credit)
+	s.credit = 0
+}
+
+// saturated is a+b, at most the largest number; b is not negative.
+func saturated(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 func (s *readSession) popReady() *partSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,6 +175,12 @@ func (s *readSession) receive(stream readStream) {
 			// The end of the client's half ends a read session too.
 			s.end(nil)
 			return
+		}
+		// Credit does not wait for the handler: that may be in a send, to a client
+		// that reads only when it has given the credit back.
+		if n := m.GetReadRequest().GetBytesSize(); n > 0 {
+			s.giveCredit(n)
+			continue
 		}
 		select {
 		case s.requests <- m:
