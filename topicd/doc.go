@@ -23,11 +23,20 @@
 // answer comes after all earlier writes and why no later write of the old
 // session gets through.
 //
+// # A split
+//
+// A write that finds its partition too busy asks for it. splitOp stores the new
+// configuration; from its Apply on the parent takes no writes, and its Done shows
+// the children before those refused are answered. Readers of the parent are told
+// of its end once they have read it; balance.go gives the children to the
+// parent's reader, or to anybody when the parent is committed to its end.
+//
 // # Goroutines
 //
 // Each stream has its handler, which alone sends, and a receiver. Both are
-// counted in Server.handlers and joined by Close, as are unary calls. The store
-// has its own two. Nothing else runs.
+// counted in Server.handlers and joined by Close, as are unary calls. So are
+// the two that split partitions (split.go) and remove old messages
+// (retention.go). The store has its own two. Nothing else runs.
 //
 // # Locks, outer to inner
 //
