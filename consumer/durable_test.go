@@ -285,3 +285,22 @@ func TestTopicLostItsEnd(t *testing.T) {
 		}
 	})
 }
+
+// A snapshot that gets due while the journal does not answer waits for the answer
+// without keeping the processor busy.
+func TestSnapshotDueWhileAppending(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, s *stack) {
+		s.write(0, plain("a", "b")...)
+		q := s.standard()
+		got := s.want(q, "a", "b")
+		after(t, 5*time.Minute-2*time.Second)
+		release := s.control.HoldAcks(journalPath())
+		deleted := make(chan error, 1)
+		go func() { deleted <- q.Delete(t.Context(), []string{got["a"].Handle})[0] }()
+		after(t, 4*time.Second) // time stands still when something spins
+		release()
+		s.must(<-deleted)
+		after(t, time.Minute)
+		s.delete(q, s.want(q, "b")["b"])
+	})
+}

@@ -328,7 +328,7 @@ func (t *tenure) wait(now int64) time.Duration {
 	if at, ok := t.commits.due(); ok {
 		next = min(next, at)
 	}
-	if at, ok := t.snapshots.due(); ok {
+	if at, ok := t.snapshots.due(); ok && !t.appending { // else it goes with the next append
 		next = min(next, at)
 	}
 	return time.Duration(max(0, next-time.Now().UnixMilli())) * time.Millisecond
