@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,6 +48,19 @@ func (h *heap) Move(_ context.Context, source, destination string, most int) (in
 	h.left -= moved
 	h.calls = append(h.calls, call{time.Since(epoch()), source, destination, moved})
 	return moved, nil
+}
+
+// remaining and made may be asked for while a runner is at work.
+func (h *heap) remaining() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.left
+}
+
+func (h *heap) made() []call {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.calls)
 }
 
 // epoch is when a bubble begins.
@@ -147,8 +161,8 @@ func TestRunnerCompletes(t *testing.T) {
 		if task := w.newest(); task.Status != catalog.TaskCompleted || task.Moved != 250 {
 			t.Errorf("ended %+v", task)
 		}
-		if first := messages.calls[0]; len(messages.calls) != 4 || first.moved != 100 || first.source != "dlq" || first.destination != "q" {
-			t.Errorf("moved in %+v", messages.calls)
+		if first := messages.made()[0]; len(messages.made()) != 4 || first.moved != 100 || first.source != "dlq" || first.destination != "q" {
+			t.Errorf("moved in %+v", messages.made())
 		}
 	})
 }
@@ -162,7 +176,7 @@ func TestRunnerKeepsTheRate(t *testing.T) {
 		w.start(r, "t", 20)
 		pass(1550 * time.Millisecond)
 		running := w.newest()
-		if done := 60 - messages.left; done < 30 || done > 34 {
+		if done := 60 - messages.remaining(); done < 30 || done > 34 {
 			t.Errorf("%d messages in 1.55 s at 20 a second", done)
 		}
 		if running.Status != catalog.TaskRunning || running.Moved < 15 || running.Moved > 34 {
@@ -192,8 +206,8 @@ func TestRunnerCancels(t *testing.T) {
 			t.Errorf("cancelling: %+v, %v", cancelled, err)
 		}
 		pass(10 * time.Millisecond) // does not wait for the pause to end
-		if task := w.newest(); task.Status != catalog.TaskCancelled || task.Moved != 3 || messages.left != 97 {
-			t.Errorf("cancelled %+v with %d left", task, messages.left)
+		if task := w.newest(); task.Status != catalog.TaskCancelled || task.Moved != 3 || messages.remaining() != 97 {
+			t.Errorf("cancelled %+v with %d left", task, messages.remaining())
 		}
 		for _, id := range []string{"t", "unknown"} {
 			if _, err := r.Cancel(t.Context(), "dlq", id); !errors.Is(err, catalog.ErrNotFound) {
@@ -244,19 +258,19 @@ func TestRunnerTakesOver(t *testing.T) {
 		w.start(r, "t", 1)
 		_, stopOther := w.runner(others)
 		pass(30 * time.Second)
-		if len(others.calls) > 0 {
-			t.Errorf("two move messages: %+v", others.calls)
+		if len(others.made()) > 0 {
+			t.Errorf("two move messages: %+v", others.made())
 		}
 		stopOther()
 		stop()
-		left := messages.left
+		left := messages.remaining()
 		w.runner(messages)
 		pass(5 * time.Second)
-		if messages.left != left {
+		if messages.remaining() != left {
 			t.Error("taken over while its owner may live")
 		}
 		pass(10 * time.Second)
-		if messages.left == left {
+		if messages.remaining() == left {
 			t.Error("nobody takes the task over")
 		}
 		pass(time.Minute)
@@ -278,10 +292,10 @@ func TestRunnerOfDeletedQueue(t *testing.T) {
 		_, err := w.catalog.Delete(t.Context(), "dlq")
 		must(t, err)
 		pass(2 * time.Second)
-		left := messages.left
+		left := messages.remaining()
 		pass(10 * time.Second)
-		if messages.left != left || len(w.catalog.ActiveTasks()) != 0 {
-			t.Errorf("%d messages left, then %d; active %+v", left, messages.left, w.catalog.ActiveTasks())
+		if messages.remaining() != left || len(w.catalog.ActiveTasks()) != 0 {
+			t.Errorf("%d messages left, then %d; active %+v", left, messages.remaining(), w.catalog.ActiveTasks())
 		}
 	})
 }
