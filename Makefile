@@ -42,6 +42,12 @@ check: fmt-check lint ## formatting, vet, lint, and all tests under the race det
 e2e: build ## tests of the built binary, in every deployment
 	SQSGATE_BIN=$(CURDIR)/bin/sqsgate go test -tags e2e -count=1 -timeout 15m ./e2e/...
 
+.PHONY: sim
+SIM_FIRST ?= 1
+SIM_SEEDS ?= 1000
+sim: ## the simulation of the shared consumer over SIM_SEEDS seeds from SIM_FIRST
+	CGO_ENABLED=0 go test ./consumer -run '^TestSimulation$$' -sim.first=$(SIM_FIRST) -sim.seeds=$(SIM_SEEDS) -timeout 60m
+
 .PHONY: sdk-suite
 sdk-suite: build ## topic tests of ydb-go-sdk against `sqsgate topicd`
 	topicd/sdksuite/run.sh
