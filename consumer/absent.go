@@ -10,6 +10,7 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/internal/logread"
+	"sqsgate/internal/logwrite"
 	"sqsgate/internal/ydbstatus"
 )
 
@@ -98,24 +99,6 @@ func (m *mover) find(ctx context.Context, topic string, numbers map[int64]bool, 
 func (m *mover) stopWrites(ctx context.Context, topic string, partition int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := m.t.s.q.c.opts.Topics.StreamWrite(ctx)
-	if err != nil {
-		return err
-	}
-	err = stream.Send(&Ydb_Topic.StreamWriteMessage_FromClient{
-		ClientMessage: &Ydb_Topic.StreamWriteMessage_FromClient_InitRequest{
-			InitRequest: &Ydb_Topic.StreamWriteMessage_InitRequest{
-				Path: topic, ProducerId: m.producer(),
-				Partitioning: &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{PartitionId: partition},
-			},
-		},
-	})
-	if err != nil {
-		return err
-	}
-	answer, err := stream.Recv()
-	if err != nil {
-		return err
-	}
-	return ydbstatus.Check(answer.GetStatus(), answer.GetIssues())
+	_, _, err := logwrite.Open(ctx, m.t.s.q.c.opts.Topics, topic, partition, m.producer())
+	return err
 }

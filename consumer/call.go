@@ -81,3 +81,10 @@ func (c *call) wait(ctx context.Context) error {
 	<-c.done
 	return c.err
 }
+
+// take notes the machine's answer to the i-th input. The answer is not kept.
+func (c *call) take(i int, answer *lease.Effect) {
+	c.outcomes[i] = answer.Outcome
+	c.moves, c.lastMove = answer.Moves, answer.Sequence
+	c.leased = append(c.leased, answer.Deliveries...)
+}

@@ -70,9 +70,7 @@ func (t *tenure) call(now int64, c *call) {
 	}
 	for i, in := range c.inputs {
 		if answer := t.input(now, in); answer != nil {
-			c.outcomes[i] = answer.Outcome
-			c.moves, c.lastMove = answer.Moves, answer.Sequence
-			c.leased = append(c.leased, answer.Deliveries...)
+			c.take(i, answer)
 		}
 		if in.Kind == lease.Purge {
 			t.bodies.below(in.Upto)
@@ -102,8 +100,7 @@ func (t *tenure) serveWaits(now int64) {
 			return
 		}
 		if answer := t.input(now, c.inputs[0]); answer != nil {
-			c.outcomes[0] = answer.Outcome
-			c.leased = append(c.leased, answer.Deliveries...)
+			c.take(0, answer)
 		}
 		if len(c.leased) == 0 {
 			t.s.q.waits.putBack(c)

@@ -9,6 +9,7 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 
 	"sqsgate/internal/logread"
+	"sqsgate/internal/logwrite"
 	"sqsgate/internal/ydbstatus"
 )
 
@@ -54,7 +55,7 @@ func repeatable(err error) bool {
 func classify(err error) failure {
 	var answer *ydbstatus.Error
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, errProtocol), errors.Is(err, ErrMap), errors.Is(err, logread.ErrStopped),
+	case errors.Is(err, io.EOF), errors.Is(err, errProtocol), errors.Is(err, logwrite.ErrNoInit), errors.Is(err, ErrMap), errors.Is(err, logread.ErrStopped),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return failureRetry
 	case ydbstatus.Is(err, Ydb.StatusIds_OVERLOADED):

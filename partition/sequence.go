@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sqsgate/codec"
-	"sqsgate/internal/ydbstatus"
+	"sqsgate/internal/logwrite"
 )
 
 // Numbered is one message of a Sequence.
@@ -174,10 +174,7 @@ func (n *numberedSession) write(ctx context.Context, messages []Numbered) error 
 		return err
 	}
 	for acked := 0; acked < len(messages); {
-		answer, err := n.stream.Recv()
-		if err == nil {
-			err = ydbstatus.Check(answer.GetStatus(), answer.GetIssues())
-		}
+		answer, err := logwrite.Receive(n.stream)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Topic_V1"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
-	"sqsgate/internal/ydbstatus"
+	"sqsgate/internal/logwrite"
 )
 
 // initError marks a session that was refused before it began.
@@ -54,36 +54,13 @@ func (l *lane) session(ctx context.Context) error {
 }
 
 // openStream begins a write session and returns the last seqno the server has of
-// the producer.
+// the producer. Its errors are marked as those of the beginning.
 func openStream(ctx context.Context, topics Ydb_Topic_V1.TopicServiceClient, path string, partition int64, producer string) (Ydb_Topic_V1.TopicService_StreamWriteClient, int64, error) {
-	stream, err := topics.StreamWrite(ctx)
+	stream, last, err := logwrite.Open(ctx, topics, path, partition, producer)
 	if err != nil {
 		return nil, 0, &initError{err}
 	}
-	request := &Ydb_Topic.StreamWriteMessage_InitRequest{
-		Path:         path,
-		ProducerId:   producer,
-		GetLastSeqNo: true,
-		Partitioning: &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{PartitionId: partition},
-	}
-	// A failed send shows its reason in what is received.
-	if err := stream.Send(&Ydb_Topic.StreamWriteMessage_FromClient{
-		ClientMessage: &Ydb_Topic.StreamWriteMessage_FromClient_InitRequest{InitRequest: request},
-	}); err != nil && !errors.Is(err, io.EOF) {
-		return nil, 0, &initError{err}
-	}
-	answer, err := stream.Recv()
-	if err == nil {
-		err = ydbstatus.Check(answer.GetStatus(), answer.GetIssues())
-	}
-	if err != nil {
-		return nil, 0, &initError{err}
-	}
-	init := answer.GetInitResponse()
-	if init == nil {
-		return nil, 0, &initError{fmt.Errorf("%w: no init response", errProtocol)}
-	}
-	return stream, init.GetLastSeqNo(), nil
+	return stream, last, nil
 }
 
 // pump sends until the stream breaks or the lane has idled.
@@ -146,11 +123,8 @@ func (l *lane) done() bool {
 // receive takes acknowledgements until the stream ends, and returns why.
 func (l *lane) receive(stream Ydb_Topic_V1.TopicService_StreamWriteClient) error {
 	for {
-		answer, err := stream.Recv()
+		answer, err := logwrite.Receive(stream)
 		if err != nil {
-			return err
-		}
-		if err := ydbstatus.Check(answer.GetStatus(), answer.GetIssues()); err != nil {
 			return err
 		}
 		if response := answer.GetWriteResponse(); response != nil {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sqsgate/consumer/lease"
-	"sqsgate/internal/ydbstatus"
+	"sqsgate/internal/logwrite"
 )
 
 // ErrFenced means that another owner has taken the partition.
@@ -118,33 +118,18 @@ func (l *Log) open(ctx context.Context) (Replay, error) {
 // fence opens the write session and appends the Epoch record. It returns the
 // record's offset.
 func (l *Log) fence(ctx context.Context, least int64) (int64, error) {
-	stream, err := l.opts.Topics.StreamWrite(ctx)
-	if err != nil {
-		return 0, err
-	}
-	err = stream.Send(&Ydb_Topic.StreamWriteMessage_FromClient{
-		ClientMessage: &Ydb_Topic.StreamWriteMessage_FromClient_InitRequest{
-			InitRequest: &Ydb_Topic.StreamWriteMessage_InitRequest{
-				Path: l.opts.Path, ProducerId: l.opts.Key.Producer(), GetLastSeqNo: true,
-				Partitioning: &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{PartitionId: l.opts.Partition},
-			},
-		},
-	})
-	if err != nil {
-		return 0, err
-	}
-	init, err := recv(stream)
+	stream, last, err := logwrite.Open(ctx, l.opts.Topics, l.opts.Path, l.opts.Partition, l.opts.Key.Producer())
 	if err != nil {
 		return 0, err
 	}
 	l.stream = stream
-	l.epoch = max(init.GetInitResponse().GetLastSeqNo()>>epochShift+1, least)
+	l.epoch = max(last>>epochShift+1, least)
 	l.n = 0
 	r := record{typ: typeEpoch, key: l.opts.Key, epoch: l.epoch, wall: time.Now().UnixMilli(), owner: l.opts.Owner}
 	if err := stream.Send(l.request([][]byte{r.encode()})); err != nil {
 		return 0, err
 	}
-	answer, err := recv(stream)
+	answer, err := logwrite.Receive(stream)
 	if err != nil {
 		return 0, err
 	}
@@ -214,7 +199,7 @@ func (l *Log) request(records [][]byte) *Ydb_Topic.StreamWriteMessage_FromClient
 func (l *Log) acks() {
 	defer l.reader.Done()
 	for {
-		answer, err := recv(l.stream)
+		answer, err := logwrite.Receive(l.stream)
 		if err != nil {
 			l.opts.Acked(Ack{SnapshotOffset: -1, Err: err})
 			return
@@ -239,12 +224,4 @@ func (l *Log) acks() {
 			return
 		}
 	}
-}
-
-func recv(stream Ydb_Topic_V1.TopicService_StreamWriteClient) (*Ydb_Topic.StreamWriteMessage_FromServer, error) {
-	msg, err := stream.Recv()
-	if err != nil {
-		return nil, err
-	}
-	return msg, ydbstatus.Check(msg.GetStatus(), msg.GetIssues())
 }

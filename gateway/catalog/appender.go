@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -15,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sqsgate/codec"
-	"sqsgate/internal/ydbstatus"
+	"sqsgate/internal/logwrite"
 )
 
 const (
@@ -177,26 +176,11 @@ func (a *appender) session(ctx context.Context) (progress bool, err error) {
 	defer cancel()
 	watch := time.AfterFunc(ackTimeout, cancel)
 	defer watch.Stop()
-	stream, err := a.topics.StreamWrite(ctx)
+	stream, last, err := logwrite.Open(ctx, a.topics, a.topic, 0, a.producer)
 	if err != nil {
 		return false, fmt.Errorf("opening the write session: %w", err)
 	}
-	err = send(stream, &Ydb_Topic.StreamWriteMessage_FromClient{
-		ClientMessage: &Ydb_Topic.StreamWriteMessage_FromClient_InitRequest{
-			InitRequest: &Ydb_Topic.StreamWriteMessage_InitRequest{
-				Path: a.topic, ProducerId: a.producer, GetLastSeqNo: true,
-				Partitioning: &Ydb_Topic.StreamWriteMessage_InitRequest_PartitionId{PartitionId: 0},
-			},
-		},
-	})
-	if err != nil {
-		return false, fmt.Errorf("opening the write session: %w", err)
-	}
-	first, err := receive(stream)
-	if err != nil {
-		return false, fmt.Errorf("opening the write session: %w", err)
-	}
-	a.acknowledged(first.GetInitResponse().GetLastSeqNo())
+	a.acknowledged(last)
 	for {
 		watch.Stop()
 		if !a.await(ctx) {
@@ -207,11 +191,11 @@ func (a *appender) session(ctx context.Context) (progress bool, err error) {
 		if len(batch) == 0 {
 			continue // its callers gave up
 		}
-		if err := send(stream, writeRequest(batch)); err != nil {
+		if err := logwrite.Send(stream, writeRequest(batch)); err != nil {
 			return progress, fmt.Errorf("writing: %w", err)
 		}
 		for last := batch[len(batch)-1].seq; ; {
-			msg, err := receive(stream)
+			msg, err := logwrite.Receive(stream)
 			if err != nil {
 				return progress, fmt.Errorf("writing: %w", err)
 			}
@@ -227,25 +211,6 @@ func (a *appender) session(ctx context.Context) (progress bool, err error) {
 			}
 		}
 	}
-}
-
-// send reports the server's reason when the stream has ended.
-func send(stream Ydb_Topic_V1.TopicService_StreamWriteClient, msg *Ydb_Topic.StreamWriteMessage_FromClient) error {
-	err := stream.Send(msg)
-	if errors.Is(err, io.EOF) {
-		if _, cause := receive(stream); cause != nil {
-			return cause
-		}
-	}
-	return err
-}
-
-func receive(stream Ydb_Topic_V1.TopicService_StreamWriteClient) (*Ydb_Topic.StreamWriteMessage_FromServer, error) {
-	msg, err := stream.Recv()
-	if err != nil {
-		return nil, err
-	}
-	return msg, ydbstatus.Check(msg.GetStatus(), msg.GetIssues())
 }
 
 func writeRequest(batch []pendingRecord) *Ydb_Topic.StreamWriteMessage_FromClient {
