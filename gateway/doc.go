@@ -10,8 +10,8 @@
 //
 // Move tasks are records of the catalogue; package movetask does their work.
 //
-// The package starts no goroutine. Server has three mutexes, each inside the
-// type it guards, none held over I/O: the cache of parsed queue attributes, and
-// the two cooldowns. Bodies of sent messages share the memory of their request,
+// The package starts no goroutine. Each mutex is inside the type it guards and
+// none is held over I/O: the cache of parsed queue attributes, the two cooldowns,
+// and the deadlines of a connection. Bodies of sent messages share the memory of their request,
 // which is therefore never pooled.
 package gateway

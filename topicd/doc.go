@@ -35,8 +35,8 @@
 //
 // Each stream has its handler, which alone sends, and a receiver. Both are
 // counted in Server.handlers and joined by Close, as are unary calls. So are
-// the two that split partitions (split.go) and remove old messages
-// (retention.go). The store has its own two. Nothing else runs.
+// the two that split partitions (scale in split.go) and remove old messages
+// (retain in retention.go). The store has its own two.
 //
 // # Locks, outer to inner
 //

@@ -13,7 +13,7 @@
 // walk and Get append a record for them.
 //
 // Run has four goroutines: the tail, which alone changes the state; the appender,
-// which owns the write session; the refresh walk; the writer of snapshots. mu guards the state, the appender has
-// a mutex of its own, and neither is held over I/O; the lock per name is, and only
-// spares work.
+// which owns the write session; the refresh walk; the writer of snapshots. mu
+// guards the state, the appender has a mutex of its own, and neither is held over
+// I/O; the lock per name is, and only spares work.
 package catalog
