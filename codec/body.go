@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"unicode/utf8"
 )
@@ -37,10 +36,4 @@ func ValidBody(b []byte) bool {
 func plainASCII(w uint64) bool {
 	const high = 0x8080808080808080
 	return w&high == 0 && (w-0x2020202020202020)&high == 0
-}
-
-func base64Body(data []byte) []byte {
-	b := make([]byte, base64.StdEncoding.EncodedLen(len(data)))
-	base64.StdEncoding.Encode(b, data)
-	return b
 }

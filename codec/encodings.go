@@ -14,6 +14,15 @@ const (
 )
 
 const (
+	// encodingLZ4 is the name that a configuration gives a custom codec of LZ4
+	// frames: Decode knows it, the gateway only if it is told.
+	encodingLZ4 = "lz4"
+	// encodingEnvelope is what a reader that knows no envelopes makes of one:
+	// the number of the codec.
+	encodingEnvelope = "10077"
+)
+
+const (
 	firstCustom     = 10000
 	maxEncodingName = 64
 )
@@ -29,7 +38,7 @@ type Encodings struct {
 // 1-64 of [A-Za-z0-9._-] with at least one that is no digit, names of the
 // built-in encodings and names given twice.
 func NewEncodings(custom map[int32]string) (Encodings, error) {
-	taken := map[string]bool{encodingGzip: true, encodingLzop: true, encodingZstd: true, encodingBase64: true}
+	taken := make(map[string]bool, len(custom))
 	own := make(map[int32]string, len(custom))
 	for number, name := range custom {
 		switch {
@@ -39,7 +48,7 @@ func NewEncodings(custom map[int32]string) (Encodings, error) {
 			return Encodings{}, fmt.Errorf("custom codec %d: the number of the attribute envelope", number)
 		case !validEncodingName(name):
 			return Encodings{}, fmt.Errorf("custom codec %d: %q is no valid name", number, name)
-		case taken[name]:
+		case taken[name] || builtIn(name):
 			return Encodings{}, fmt.Errorf("custom codec %d: name %q is taken", number, name)
 		}
 		taken[name] = true
@@ -65,6 +74,21 @@ func (e Encodings) Name(codec int32) string {
 		return name
 	}
 	return strconv.FormatInt(int64(codec), 10)
+}
+
+// builtIn reports whether an encoding has the same meaning at every gateway.
+func builtIn(name string) bool {
+	switch name {
+	case encodingGzip, encodingLzop, encodingZstd, encodingBase64, encodingEnvelope:
+		return true
+	}
+	return false
+}
+
+// validCustomEncoding: a name, or a number for a codec that has no name.
+func validCustomEncoding(name string) bool {
+	_, err := strconv.ParseUint(name, 10, 31)
+	return err == nil || validEncodingName(name)
 }
 
 func validEncodingName(name string) bool {
