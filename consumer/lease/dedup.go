@@ -1,115 +1,228 @@
 package lease
 
 // Index remembers deduplication ids for a window of time after they were first
-// accepted. It is not safe for concurrent use.
+// accepted. An id costs 32 bytes and its share of the table, 37 to 43 in all
+// once there are many. It is not safe for concurrent use.
 type Index struct {
 	window   int64
 	capacity int
-	byHash   map[Hash]uint64 // number of the entry
-	ring     []indexEntry    // entry i is at i % len, a power of two
-	head     uint64          // numbers [head, tail) are in the ring
+	segments []*segment
+	first    uint64 // number of the first entry of segments[0]
+	head     uint64 // numbers [head, tail) are in the segments
 	tail     uint64
+	table    table
 }
 
-// keptIndex is how large a ring may be that outlives its ids.
-const keptIndex = 1024
+const (
+	segmentBits = 7
+	segmentSize = 1 << segmentBits
+	segmentMask = segmentSize - 1
 
+	// maxIndex is how many ids an Index can hold: with as many entries that are
+	// replaced or forgotten, and a rest, their numbers must differ in placeBits.
+	maxIndex = 1 << (placeBits - 2)
+
+	maxIndexTime      = 1<<44 - 1 // ms, the year 2527; later times are taken as this one
+	maxIndexOffset    = 1<<60 - 1
+	maxIndexPartition = 1<<24 - 1
+)
+
+// segment is a part of the entries, which are in the order they were added. It
+// has no pointers: the garbage collector does not look into it.
+type segment [segmentSize]indexEntry
+
+// indexEntry is an id and where it was accepted. An entry counts only if the
+// table knows it; one that was replaced or forgotten stays until its turn to go.
 type indexEntry struct {
-	hash      Hash
-	at        int64
-	partition int64
-	offset    int64
+	hash Hash
+	// time<<20 | the low 20 bits of the partition, and offset<<4 | its high 4.
+	word [2]uint64
 }
+
+func newEntry(h Hash, at, partition, offset int64) indexEntry {
+	return indexEntry{hash: h, word: [2]uint64{
+		uint64(at)<<20 | uint64(partition)&(1<<20-1),
+		uint64(offset)<<4 | uint64(partition)>>20,
+	}}
+}
+
+func (e *indexEntry) at() int64 { return int64(e.word[0] >> 20) }
+
+func (e *indexEntry) partition() int64 {
+	return int64(e.word[1]&0xf<<20 | e.word[0]&(1<<20-1))
+}
+
+func (e *indexEntry) offset() int64 { return int64(e.word[1] >> 4) }
 
 // NewIndex makes an index of ids that count for window ms, of which it holds at
-// most capacity at a time. Memory grows with use.
+// most capacity at a time, and never more than 2^20. Memory grows with use.
 func NewIndex(window int64, capacity int) *Index {
-	return &Index{window: window, capacity: capacity, byHash: make(map[Hash]uint64)}
+	return &Index{window: window, capacity: min(capacity, maxIndex), table: newTable()}
 }
 
 // Add notes that the message at partition and offset was accepted with id h at
-// ms at. An older entry of h is replaced. False means that the index is full
-// of ids that still count, and h was not noted.
+// ms at. An older entry of h is replaced. False means that h was not noted, as
+// the index is full of ids that still count, or the offset is above 2^60 or the
+// partition above 2^24.
 func (x *Index) Add(h Hash, at, partition, offset int64) bool {
-	x.Purge(at)
-	_, replace := x.byHash[h]
-	if !replace && len(x.byHash) >= x.capacity {
+	if uint64(offset) > maxIndexOffset || uint64(partition) > maxIndexPartition {
 		return false
 	}
-	if n := x.tail - x.head; n == uint64(len(x.ring)) {
-		x.makeRoom(int(n))
+	x.Purge(at)
+	slot, replace := x.find(h)
+	if !replace && x.table.used >= x.capacity {
+		return false
 	}
-	x.ring[x.tail%uint64(len(x.ring))] = indexEntry{hash: h, at: at, partition: partition, offset: offset}
-	x.byHash[h] = x.tail
-	x.tail++
+	n := x.push(newEntry(h, min(max(at, 0), maxIndexTime), partition, offset))
+	if replace {
+		x.table.set(slot, n)
+	} else {
+		x.insert(h, n)
+	}
+	if dead := x.tail - x.head - uint64(x.table.used); dead > uint64(x.table.used)+segmentSize {
+		x.compact()
+	}
 	return true
 }
 
 // Lookup gives the message that was accepted with id h less than the window
 // before now.
 func (x *Index) Lookup(h Hash, now int64) (partition, offset int64, ok bool) {
-	i, ok := x.byHash[h]
+	slot, ok := x.find(h)
 	if !ok {
 		return 0, 0, false
 	}
-	e := &x.ring[i%uint64(len(x.ring))]
-	if now-e.at >= x.window {
+	e := x.entry(x.number(slot))
+	if now-e.at() >= x.window {
 		return 0, 0, false
 	}
-	return e.partition, e.offset, true
+	return e.partition(), e.offset(), true
 }
 
 // Forget takes back an id, for example of a message that was not written.
-func (x *Index) Forget(h Hash) { delete(x.byHash, h) }
+func (x *Index) Forget(h Hash) {
+	if slot, ok := x.find(h); ok {
+		x.table.remove(slot)
+	}
+}
 
 // Purge drops ids that no longer count at now. It stops at the first one that
 // does; Lookup is exact without it.
 func (x *Index) Purge(now int64) {
 	for x.head < x.tail {
-		e := &x.ring[x.head%uint64(len(x.ring))]
-		if i, ok := x.byHash[e.hash]; ok && i == x.head {
-			if now-e.at < x.window {
+		e := x.entry(x.head)
+		if slot, ok := x.find(e.hash); ok && x.number(slot) == x.head {
+			if now-e.at() < x.window {
 				return
 			}
-			delete(x.byHash, e.hash)
+			x.table.remove(slot)
 		}
-		x.head++
+		if x.head++; x.head&segmentMask == 0 {
+			x.segments[0] = nil
+			x.segments = x.segments[1:]
+			x.first += segmentSize
+			x.shrink()
+		}
 	}
-	if len(x.ring) > keptIndex {
+	if x.tail > 0 {
 		x.Clear() // gives the memory of a busy time back
 	}
 }
 
 // Clear drops all ids.
 func (x *Index) Clear() {
-	if len(x.ring) > keptIndex {
-		x.ring, x.byHash = nil, make(map[Hash]uint64)
-	}
-	clear(x.byHash)
-	x.head, x.tail = 0, 0
+	x.segments = nil
+	x.first, x.head, x.tail = 0, 0, 0
+	x.table.clear()
 }
 
 // Len is the number of ids held.
-func (x *Index) Len() int { return len(x.byHash) }
+func (x *Index) Len() int { return x.table.used }
 
-// makeRoom frees the places of replaced and forgotten entries, and doubles the
-// ring if that frees less than half. The ring thus stays below four times the
-// ids held.
-func (x *Index) makeRoom(n int) {
-	size := max(16, len(x.ring))
-	if len(x.byHash) > size/2 {
-		size *= 2
+func (x *Index) entry(n uint64) *indexEntry {
+	return &x.segments[(n-x.first)>>segmentBits][n&segmentMask]
+}
+
+// number gives the number of the entry a slot names.
+func (x *Index) number(slot uint32) uint64 {
+	return x.head + (uint64(x.table.place(slot))-x.head)&placeMask
+}
+
+// push appends an entry and gives its number.
+func (x *Index) push(e indexEntry) uint64 {
+	if x.tail&placeMask == 0 {
+		x.extend() // no place is 0; the entry stays empty
 	}
-	ring := make([]indexEntry, size)
-	var kept uint64
-	for i := x.head; i < x.head+uint64(n); i++ {
-		e := x.ring[i%uint64(len(x.ring))]
-		if j, ok := x.byHash[e.hash]; !ok || j != i {
-			continue
+	n := x.tail
+	x.extend()
+	*x.entry(n) = e
+	return n
+}
+
+func (x *Index) extend() {
+	if x.tail&segmentMask == 0 {
+		x.segments = append(x.segments, new(segment))
+	}
+	x.tail++
+}
+
+// find gives the slot that names the entry of h.
+func (x *Index) find(h Hash) (slot uint32, ok bool) {
+	t := &x.table
+	home := t.home(h)
+	for slot := home; t.slots[slot] != 0; slot = (slot + 1) & t.mask() {
+		if t.at(slot) == home && x.entry(x.number(slot)).hash == h {
+			return slot, true
 		}
-		ring[kept] = e
-		x.byHash[e.hash] = kept
-		kept++
 	}
-	x.ring, x.head, x.tail = ring, 0, kept
+	return 0, false
+}
+
+// insert names the entry n of h, which the table does not know.
+func (x *Index) insert(h Hash, n uint64) {
+	if x.table.full() {
+		x.rehash(2 * len(x.table.slots))
+	}
+	for !x.table.insert(h, n) {
+		x.rehash(2 * len(x.table.slots))
+	}
+}
+
+// shrink gives the larger part of the table back when little of it is used.
+func (x *Index) shrink() {
+	if n := len(x.table.slots); n > minTable && x.table.used < n/8 {
+		x.rehash(n / 4)
+	}
+}
+
+// rehash makes the table over, in a size of at least slots.
+func (x *Index) rehash(slots int) {
+	old := x.table
+	for done := false; !done; slots *= 2 {
+		x.table = newTable()
+		x.table.slots = make([]uint32, max(slots, minTable))
+		done = true
+		for _, s := range old.slots {
+			if s == 0 {
+				continue
+			}
+			n := x.head + (uint64(s&placeMask)-x.head)&placeMask
+			if done = x.table.insert(x.entry(n).hash, n); !done {
+				break
+			}
+		}
+	}
+}
+
+// compact leaves the entries out that were replaced or forgotten.
+func (x *Index) compact() {
+	old := *x
+	x.Clear()
+	x.table.slots = make([]uint32, len(old.table.slots))
+	for n := old.head; n < old.tail; n++ {
+		e := old.entry(n)
+		if slot, ok := old.find(e.hash); ok && old.number(slot) == n {
+			x.insert(e.hash, x.push(*e))
+		}
+	}
 }

@@ -56,42 +56,109 @@ func TestIndexFullSaysSo(t *testing.T) {
 	}
 }
 
-// TestIndexModel compares the ring with a plain map.
+func TestIndexRange(t *testing.T) {
+	const offset, partition, at = 1<<60 - 1, 1<<24 - 1, 1<<44 - 1
+	x := lease.NewIndex(100, 10)
+	for i, c := range []struct {
+		at, partition, offset int64
+		want                  bool
+	}{
+		{at, partition, offset, true},
+		{0, 0, 0, true},
+		{at, partition + 1, 0, false},
+		{at, 0, offset + 1, false},
+		{at, -1, 0, false},
+		{at, 0, -1, false},
+	} {
+		x.Clear()
+		if ok := x.Add(number(i), c.at, c.partition, c.offset); ok != c.want {
+			t.Errorf("%+v: %v", c, ok)
+		}
+		if p, o, ok := x.Lookup(number(i), c.at); ok != c.want || (ok && (p != c.partition || o != c.offset)) {
+			t.Errorf("%+v: found %d %d %v", c, p, o, ok)
+		}
+	}
+}
+
+// TestIndexGoesOn adds more ids than their places can number, of which a few
+// thousand count at a time; some are renewed, some taken back.
+func TestIndexGoesOn(t *testing.T) {
+	const window, total = 1000, 1<<22 + 100_000
+	x := lease.NewIndex(window, 1<<20)
+	for i := range total {
+		now := int64(i / 4)
+		if !x.Add(number(i), now, 1, int64(i)) {
+			t.Fatalf("id %d not taken", i)
+		}
+		if i%3 == 0 {
+			x.Forget(number(i))
+		}
+		if i%5 == 0 && i > 100 {
+			x.Add(number(i-100), now, 2, int64(i))
+		}
+		if i%1000 != 0 || i < 10_000 {
+			continue
+		}
+		for _, c := range []struct {
+			id int
+			ok bool
+		}{
+			{i, i%3 != 0},
+			{i - 100, (i-100)%3 != 0 || i%5 == 0},
+			{i - 4*window + 4, (i+4-4*window)%3 != 0},
+			{i - 4*window - 104, false},
+		} {
+			if _, _, ok := x.Lookup(number(c.id), now); ok != c.ok {
+				t.Fatalf("after %d: id %d found: %v", i, c.id, ok)
+			}
+		}
+		if n := x.Len(); n > 4*window+105 || n < 8*window/3-105 {
+			t.Fatalf("after %d: %d ids", i, n)
+		}
+	}
+}
+
+// TestIndexModel compares the index with a plain map, in three sizes.
 func TestIndexModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		const window, capacity = 50, 40
+		size := rapid.SampledFrom([]int{1, 5, 30}).Draw(t, "size")
+		window, capacity := int64(50), 40*size
 		x := lease.NewIndex(window, capacity)
 		type entry struct{ at, offset int64 }
 		want := map[lease.Hash]entry{}
 		now := int64(0)
 		for i := range rapid.IntRange(1, 400).Draw(t, "steps") {
 			now += rapid.Int64Range(0, 3).Draw(t, "dt")
-			h := number(rapid.IntRange(0, 60).Draw(t, "id"))
-			switch rapid.IntRange(0, 9).Draw(t, "op") {
-			case 0:
-				x.Forget(h)
-				delete(want, h)
-			case 1:
-				if rapid.IntRange(0, 20).Draw(t, "clear") == 0 {
-					x.Clear()
-					clear(want)
-				}
-			default:
-				for k, e := range want {
-					if now-e.at >= window {
-						delete(want, k)
+			first := rapid.IntRange(0, 61*size-1).Draw(t, "id")
+			op := rapid.IntRange(0, 9).Draw(t, "op")
+			for id := first; id < min(first+size, 61*size); id++ {
+				h := number(id)
+				switch op {
+				case 0:
+					x.Forget(h)
+					delete(want, h)
+				case 1:
+					if rapid.IntRange(0, 20).Draw(t, "clear") == 0 {
+						x.Clear()
+						clear(want)
+					}
+				default:
+					for k, e := range want {
+						if now-e.at >= window {
+							delete(want, k)
+						}
+					}
+					_, held := want[h]
+					ok := x.Add(h, now, 3, int64(i))
+					if ok != (held || len(want) < capacity) {
+						t.Fatalf("add %v with %d held", ok, len(want))
+					}
+					if ok {
+						want[h] = entry{now, int64(i)}
 					}
 				}
-				_, held := want[h]
-				ok := x.Add(h, now, 3, int64(i))
-				if ok != (held || len(want) < capacity) {
-					t.Fatalf("add %v with %d held", ok, len(want))
-				}
-				if ok {
-					want[h] = entry{now, int64(i)}
-				}
 			}
-			for id := range 61 {
+			for id := range 61 * size {
 				e, held := want[number(id)]
 				_, offset, ok := x.Lookup(number(id), now)
 				if ok != (held && now-e.at < window) || (ok && offset != e.offset) {
