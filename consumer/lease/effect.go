@@ -36,6 +36,9 @@ const (
 	// Drained says that no message of Group is left. It comes only after Ended. It
 	// counts once the journal holds the step's ops and those before.
 	Drained
+	// Oversize says that message Offset has Size bytes, more than any answer, and is
+	// deleted, or with a Sequence on the move to the dead-letter queue.
+	Oversize
 )
 
 // Effect is one thing the shell must do. Deliveries is valid until the next Step.
@@ -49,6 +52,7 @@ type Effect struct {
 	Moves      int    // of a MoveOut's Answer: how many moves began
 	Group      Hash
 	Receives   uint32 // of a Move: how often the message was handed out
+	Size       int64  // of an Oversize, and of a Move where the machine knows it
 }
 
 // Delivery is one message handed out by a Receive.

@@ -57,6 +57,7 @@ type Input struct {
 	Upto       int64
 	Message    Message
 	Max        int
+	Room       int64 // bytes of a Receive's answer, at most Config.MaxBytes; 0 = that
 	Visibility int64 // ms
 	Attempt    uint32
 	// AttemptID of a Receive makes it repeatable (FIFO queues only): for five
@@ -80,6 +81,10 @@ type Message struct {
 	// Delay in ms, -1 = the queue's.
 	Delay int64
 	Group Hash
+	// Size is what the message takes of an answer, bytes. 0 = little.
+	Size int64
+	// DeadLetter: it came here by a redrive policy.
+	DeadLetter bool
 	// Deduplication is the hash of the deduplication id (and of the group, where
 	// the queue's scope is the group); FIFO queues only.
 	Deduplication Hash
@@ -94,6 +99,12 @@ type Config struct {
 	Retention int64
 	// MaxReceives is maxReceiveCount of the redrive policy; 0 = no policy.
 	MaxReceives uint32
+	// MaxBytes is how much the messages of an answer may have, together; 0 = without
+	// limit. A message that alone has more is not handed out: it is deleted, or goes
+	// to the dead-letter queue with MoveOversize, a redrive policy, and not being a
+	// dead letter already.
+	MaxBytes     int64
+	MoveOversize bool
 	// MaxInFlight is how many messages may be leased at once; default 120,000.
 	MaxInFlight int
 	// Window is how many undeleted messages may be loaded; default 120,000.

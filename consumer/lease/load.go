@@ -45,6 +45,7 @@ func (m *Machine) load(msg Message) {
 func (m *Machine) enter(msg Message, sent int64, n uint32) {
 	ref := m.window.add(msg.Offset)
 	r := m.window.at(ref)
+	m.sizes.note(msg, m.cfg.MaxBytes)
 	r.time = uint64(sent) << 8
 	s := visible
 	if n != 0 {

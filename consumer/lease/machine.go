@@ -70,7 +70,8 @@ type Machine struct {
 	effects    []Effect
 	deliveries []Delivery
 	again      []uint32 // nodes to requeue when the present answer is complete
-	budget     int      // dead-letter moves this step may still start
+	budget     int      // dead-letter moves and oversized deletes this step may still start
+	sizes      sizes
 }
 
 // New makes an empty machine that starts at offset 0.
@@ -87,6 +88,7 @@ func New(cfg Config) *Machine {
 		seen:     NewIndex(cfg.DeduplicationWindow, dedupCapacity),
 		ahead:    newAhead(),
 		budget:   maxMovesPerStep,
+		sizes:    sizes{large: make(map[int64]large)},
 	}
 }
 
@@ -268,8 +270,9 @@ func (m *Machine) Want() int {
 
 // NextTimer gives the ms at which the next Tick is needed, since something is
 // due then. It is never late; with many timers close together and far away it
-// may be early. After a receive that began as many dead-letter moves as one step
-// may, it is now: another receive may get what lies behind them.
+// may be early. After a receive that began as many dead-letter moves, or deleted as
+// many oversized messages, as one step may, it is now: another receive may get what
+// lies behind them.
 func (m *Machine) NextTimer() (int64, bool) {
 	if m.budget == 0 && m.Ready() {
 		return m.now, true
@@ -325,6 +328,7 @@ func (m *Machine) remove(ref uint32) {
 	}
 	s, g := r.status(), r.group
 	m.tally(r, s, -1)
+	m.sizes.drop(m.window.offset(ref))
 	if r.node != 0 {
 		m.detach(r.node)
 		m.unbind(r.node)

@@ -42,6 +42,7 @@ type message struct {
 	forced      bool
 	move        uint64 // 0 = not on the move
 	target      uint64 // of the move
+	over        bool   // began to move because of its size
 	receives    uint32
 	first, last int64
 	by          *try // the receive it is leased by, if that had an attempt id
@@ -62,6 +63,42 @@ func (q *model) visible(m *message) bool { return !m.gone && m.move == 0 && m.un
 
 func (q *model) exhausted(m *message) bool {
 	return q.cfg.MaxReceives > 0 && m.receives >= q.cfg.MaxReceives && !m.forced
+}
+
+// size is what the message takes of an answer.
+func (q *model) size(m *message) int64 { return max(m.Size, q.cfg.MaxBytes/64) }
+
+func (q *model) oversized(m *message) bool {
+	return q.cfg.MaxBytes > 0 && q.size(m) > q.cfg.MaxBytes
+}
+
+// leaves: the message goes when it would be handed out.
+func (q *model) leaves(m *message) bool { return q.exhausted(m) || q.oversized(m) }
+
+// oversize checks and follows one Oversize effect.
+func (q *model) oversize(e lease.Effect) error {
+	m := q.find(e.Offset)
+	if m == nil || !q.oversized(m) || !q.deliverable(m) || q.exhausted(m) || e.Size != m.Size {
+		return fmt.Errorf("oversize %+v of %+v", e, m)
+	}
+	moves := q.cfg.MoveOversize && q.cfg.MaxReceives > 0 && !m.DeadLetter
+	if moves != (e.Sequence > 0) {
+		return fmt.Errorf("oversize %+v of %+v, want a move: %v", e, m, moves)
+	}
+	m.over, m.gone = moves, !moves
+	return nil
+}
+
+// room is what an answer leaves of its bytes.
+func (q *model) room(in lease.Input, handed []*message) int64 {
+	room := q.cfg.MaxBytes
+	if in.Room > 0 {
+		room = min(room, in.Room)
+	}
+	for _, m := range handed {
+		room -= q.size(m)
+	}
+	return room
 }
 
 // deliverable is the one rule: visible, and on FIFO queues no earlier message of
@@ -287,7 +324,7 @@ func (q *model) move(e lease.Effect) error {
 		q.announced = e.Sequence
 		return nil
 	}
-	if m == nil || !q.deliverable(m) || e.Target == 0 && !q.exhausted(m) || e.Sequence != q.sequence+1 {
+	if m == nil || !q.deliverable(m) || e.Target == 0 && !q.exhausted(m) && !m.over || e.Sequence != q.sequence+1 {
 		return fmt.Errorf("move %+v of %+v", e, m)
 	}
 	m.move, m.target, m.leased, m.hidden = e.Sequence, e.Target, false, false
@@ -328,6 +365,13 @@ func (q *model) hand(in lease.Input, got []lease.Delivery) error {
 		}
 		handed = append(handed, m)
 	}
+	if q.cfg.MaxBytes > 0 && q.room(in, handed) < 0 {
+		return fmt.Errorf("the answer %v has %d bytes too many", got, -q.room(in, handed))
+	}
+	// One that does not fit may have been next, and have ended the answer.
+	full := q.cfg.MaxBytes > 0 && slices.ContainsFunc(q.msgs, func(m *message) bool {
+		return q.deliverable(m) && !slices.Contains(handed, m) && q.size(m) > q.room(in, handed)
+	})
 	for i, m := range handed {
 		if m.receives == 0 {
 			m.first = q.now
@@ -348,7 +392,7 @@ func (q *model) hand(in lease.Input, got []lease.Delivery) error {
 			m.by = a
 		}
 	}
-	if len(got) == limit {
+	if len(got) == limit || full {
 		return nil
 	}
 	for _, m := range q.msgs {
@@ -402,11 +446,11 @@ func behind(m *message, handed []*message) bool {
 
 // mayFollow says whether m may come next in an answer that handed out others.
 func (q *model) mayFollow(m *message, handed []*message) error {
-	if !q.deliverable(m) || q.exhausted(m) {
+	if !q.deliverable(m) || q.leaves(m) {
 		return fmt.Errorf("not deliverable: %+v", m)
 	}
 	for _, e := range q.msgs {
-		if slices.Contains(handed, e) || !q.deliverable(e) || q.exhausted(e) {
+		if slices.Contains(handed, e) || !q.deliverable(e) || q.leaves(e) {
 			continue
 		}
 		switch {

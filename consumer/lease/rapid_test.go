@@ -70,6 +70,8 @@ func newDriver(t *rapid.T, cfg lease.Config) *driver {
 	cfg.Delay = rapid.SampledFrom([]int64{0, 0, 30}).Draw(t, "delay")
 	cfg.MaxInFlight = rapid.SampledFrom([]int{3, 1000}).Draw(t, "max_in_flight")
 	cfg.Window, cfg.DeduplicationWindow = 1000, 100
+	cfg.MaxBytes = rapid.SampledFrom([]int64{0, 640}).Draw(t, "max_bytes")
+	cfg.MoveOversize = rapid.Bool().Draw(t, "move_oversize")
 	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg, attempts: map[lease.Hash]*try{}}, now: 1000}
 	d.snap = d.m.Snapshot(nil)
 	return d
@@ -143,6 +145,10 @@ func (d *driver) follow(t *rapid.T, effects []lease.Effect, in lease.Input, want
 			}
 			answer, deliveries = e, e.Deliveries
 		case lease.Move:
+		case lease.Oversize:
+			if err := d.q.oversize(e); err != nil {
+				t.Fatal(err)
+			}
 		case lease.Drained:
 			i := slices.Index(d.left, e.Group)
 			if i < 0 {
@@ -203,6 +209,8 @@ func (d *driver) load(t *rapid.T) {
 			Delay:         rapid.SampledFrom([]int64{-1, -1, 0, 40}).Draw(t, "delay"),
 			Group:         hash(rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "group")),
 			Deduplication: hash(rapid.SampledFrom([]string{"", "", "", "x", "y"}).Draw(t, "id")),
+			Size:          rapid.SampledFrom([]int64{0, 0, 0, 10, 11, 320, 640, 641}).Draw(t, "size"),
+			DeadLetter:    rapid.IntRange(0, 3).Draw(t, "dead_letter") == 0,
 		}
 		if rapid.IntRange(0, 5).Draw(t, "moved") == 0 {
 			msg.SentTime = max(1, d.write-rapid.Int64Range(0, 600).Draw(t, "sent"))
@@ -228,6 +236,7 @@ func (d *driver) receive(t *rapid.T) {
 		Max:        rapid.IntRange(1, 6).Draw(t, "max"),
 		Visibility: rapid.SampledFrom([]int64{0, 5, 50, 50, 300, 400_000, 43_200_000}).Draw(t, "visibility"),
 		AttemptID:  hash(rapid.SampledFrom([]string{"", "r1", "r2"}).Draw(t, "attempt")),
+		Room:       rapid.SampledFrom([]int64{0, 0, 5, 640}).Draw(t, "room"),
 	})
 }
 

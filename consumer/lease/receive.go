@@ -10,6 +10,7 @@ func (m *Machine) receive(in Input) {
 	if m.repeat(in) {
 		return
 	}
+	m.sizes.begin(in.Room, m.cfg.MaxBytes)
 	limit := min(max(in.Max, 1), m.cfg.MaxInFlight-m.inFlight())
 	if limit <= 0 {
 		if m.cfg.FIFO {
@@ -39,7 +40,7 @@ func (m *Machine) takeLoose(limit int, visibility int64) {
 		}
 		if m.deliver(ref, visibility) {
 			limit--
-		} else if m.budget == 0 {
+		} else if m.budget == 0 || m.sizes.full {
 			break
 		}
 	}
@@ -101,7 +102,7 @@ func (m *Machine) takeGroups(limit int, visibility int64) {
 			next := r.next
 			if m.deliver(ref, visibility) {
 				limit--
-			} else if m.budget == 0 {
+			} else if m.budget == 0 || m.sizes.full {
 				limit = 0
 			}
 			ref = next
@@ -118,8 +119,9 @@ func (m *Machine) takeGroups(limit int, visibility int64) {
 	}
 }
 
-// deliver hands out a visible message, unless it has expired or was received
-// too often; then it leaves the queue and deliver returns false.
+// deliver hands out a visible message, unless it has expired, was received too
+// often or is too large for any answer; then it leaves the queue and deliver returns
+// false, as when it does not fit into this answer.
 func (m *Machine) deliver(ref uint32, visibility int64) bool {
 	r := m.window.at(ref)
 	if m.expired(r.sent()) {
@@ -132,6 +134,9 @@ func (m *Machine) deliver(ref uint32, visibility int64) bool {
 		if m.budget > 0 {
 			m.startMove(ref, 0)
 		}
+		return false
+	}
+	if !m.fits(ref) {
 		return false
 	}
 	switch {

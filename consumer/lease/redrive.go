@@ -120,8 +120,9 @@ func (m *Machine) nextMovable() uint32 {
 	return 0
 }
 
-// startMove sends a visible message to a target. Its group goes on without it.
-func (m *Machine) startMove(ref uint32, target uint64) {
+// startMove sends a visible message to a target and returns the move's sequence.
+// Its group goes on without it.
+func (m *Machine) startMove(ref uint32, target uint64) uint64 {
 	r := m.window.at(ref)
 	if r.status() == parked {
 		m.unpark(ref)
@@ -139,6 +140,7 @@ func (m *Machine) startMove(ref uint32, target uint64) {
 	sequence := m.moves.begin(move{target: target, offset: offset, ref: ref})
 	m.nodes.nodes[r.node].at = int64(sequence)
 	m.emit(Op{Kind: OpMove, Offset: offset, Sequence: sequence, Target: target})
+	return sequence
 }
 
 // announce asks for the moves that may start.
@@ -155,6 +157,7 @@ func (m *Machine) announce() {
 		receives := m.nodes.nodes[m.window.at(v.ref).node].receives
 		m.effects = append(m.effects, Effect{
 			Kind: Move, Offset: v.offset, Sequence: v.sequence, Target: v.target, Receives: uint32(receives),
+			Size: m.sizes.large[v.offset].bytes,
 		})
 	}
 }

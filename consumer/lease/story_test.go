@@ -95,7 +95,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	case "receive":
 		in = lease.Input{
 			Kind: lease.Receive, Max: int(s.int(t, d, "max", 1)), Visibility: s.int(t, d, "vis", 30_000),
-			AttemptID: hash(s.str(t, d, "attempt")),
+			AttemptID: hash(s.str(t, d, "attempt")), Room: s.int(t, d, "room", 0),
 		}
 	case "delete":
 		in = lease.Input{Kind: lease.Delete, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1))}
@@ -175,6 +175,12 @@ func (s *story) step(in lease.Input) {
 		switch e.Kind {
 		case lease.Move:
 			fmt.Fprintf(&s.out, "move %d sequence %d%s\n", e.Offset, e.Sequence, target(e.Target))
+		case lease.Oversize:
+			fmt.Fprintf(&s.out, "oversize %d of %d bytes", e.Offset, e.Size)
+			if e.Sequence > 0 {
+				fmt.Fprintf(&s.out, " sequence %d", e.Sequence)
+			}
+			s.out.WriteByte('\n')
 		case lease.Drained:
 			fmt.Fprintf(&s.out, "drained %s\n", name(e.Group))
 		case lease.Answer:
@@ -234,6 +240,7 @@ func (s *story) config(t *testing.T, d *datadriven.TestData) lease.Config {
 		MaxReceives: uint32(s.int(t, d, "max-receives", 0)),
 		MaxInFlight: int(s.int(t, d, "max-in-flight", 0)),
 		Window:      int(s.int(t, d, "window", 0)),
+		MaxBytes:    s.int(t, d, "max-bytes", 0), MoveOversize: d.HasArg("move-oversize"),
 	}
 }
 
@@ -244,6 +251,7 @@ func (s *story) message(t *testing.T, d *datadriven.TestData, offset int64) leas
 		SentTime:      s.int(t, d, "sent", 0),
 		Delay:         s.int(t, d, "delay", -1),
 		Group:         hash(s.str(t, d, "g")),
+		Size:          s.int(t, d, "size", 0), DeadLetter: d.HasArg("dead-letter"),
 		Deduplication: hash(s.str(t, d, "d")),
 	}
 }
