@@ -11,6 +11,8 @@ type Header struct {
 	Delay int
 	// SentMillis is the enqueue time of a moved message, 0 on others.
 	SentMillis int64
+	// DeadLetter: a redrive policy has moved it here.
+	DeadLetter bool
 }
 
 // Peek reads the Header of r. It does not look at the data and allocates the two
@@ -32,6 +34,8 @@ func Peek(r Record) Header {
 			if v, ok := parseNumber(item.Value, maxDelaySeconds); ok && h.Delay < 0 {
 				h.Delay = int(v)
 			}
+		case keyDeadLetterSource:
+			h.DeadLetter = true
 		case keySentMillis:
 			if v, ok := parseNumber(item.Value, maxSentMillis); ok && h.SentMillis == 0 {
 				h.SentMillis = v

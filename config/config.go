@@ -79,9 +79,23 @@ type Gateway struct {
 
 	Codecs map[int32]string `name:"codecs" placeholder:"NUMBER=NAME" help:"Names that BodyEncoding shows for custom codecs of the Topic API, e.g. 10010=brotli."`
 
+	Receive Receive `embed:"" prefix:"receive-" yaml:"receive"`
+
 	FIFO FIFO `embed:"" prefix:"fifo-" yaml:"fifo"`
 	Auth Auth `embed:"" prefix:"auth-" yaml:"auth"`
 }
+
+// Receive says what is received of large messages.
+type Receive struct {
+	MaxAnswerBytes Bytes  `name:"max-answer-bytes" default:"16MiB" help:"Most that the messages of one ReceiveMessage have together, as they are returned: base64 of compressed and binary bodies, characters escaped. 8MiB to 64MiB."`
+	Oversize       string `name:"oversize" default:"dead_letter" help:"What becomes of a message of a Topic API writer that has more: dead_letter moves it as the RedrivePolicy says, and skips it where there is none; skip deletes it from the queue. Its topic keeps it."`
+}
+
+// Values of Receive.Oversize.
+const (
+	OversizeDeadLetter = "dead_letter"
+	OversizeSkip       = "skip"
+)
 
 // FIFO holds the limits of FIFO queues.
 type FIFO struct {

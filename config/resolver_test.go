@@ -59,6 +59,7 @@ func TestDefaults(t *testing.T) {
 			StateRoot: "sqsgate", Consumer: "ydb-sqs-consumer",
 			TopicRetention: time.Hour, RequestTimeout: 10 * time.Second, RefreshInterval: 10 * time.Second,
 			BodyCacheBytes: 128 << 20,
+			Receive:        Receive{MaxAnswerBytes: 16 << 20, Oversize: "dead_letter"},
 			FIFO:           FIFO{MessagesPerSecondPerPartition: 1000, ThrottleWait: 200 * time.Millisecond},
 			Auth:           Auth{Mode: "none"},
 		},

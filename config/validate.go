@@ -272,6 +272,13 @@ func (g Gateway) amounts() error {
 	if n := g.FIFO.MessagesPerSecondPerPartition; n < 1 {
 		return invalid("fifo-messages-per-second-per-partition", strconv.Itoa(n), "want at least 1")
 	}
+	// The least holds every message of SendMessage, whatever has to be escaped in it.
+	if n := g.Receive.MaxAnswerBytes; n < 8<<20 || n > 64<<20 {
+		return invalid("receive-max-answer-bytes", n.String(), "want 8MiB to 64MiB")
+	}
+	if o := g.Receive.Oversize; o != OversizeDeadLetter && o != OversizeSkip {
+		return invalid("receive-oversize", o, "want dead_letter or skip")
+	}
 	if g.BodyCacheBytes < 1<<20 {
 		return invalid("body-cache-bytes", g.BodyCacheBytes.String(), "want at least 1MiB")
 	}

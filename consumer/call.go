@@ -23,6 +23,7 @@ type call struct {
 	// leased are the deliveries of a receive; the shard makes received of them
 	// once they are durable.
 	leased []lease.Delivery
+	bytes  int64 // of the answer's messages, at most
 	// moves is how many moves a MoveOut began, the last one numbered lastMove;
 	// refused how many of them the targets did not take.
 	moves, refused int
@@ -85,6 +86,6 @@ func (c *call) wait(ctx context.Context) error {
 // take notes the machine's answer to the i-th input. The answer is not kept.
 func (c *call) take(i int, answer *lease.Effect) {
 	c.outcomes[i] = answer.Outcome
-	c.moves, c.lastMove = answer.Moves, answer.Sequence
+	c.moves, c.lastMove, c.bytes = answer.Moves, answer.Sequence, answer.Size
 	c.leased = append(c.leased, answer.Deliveries...)
 }

@@ -36,6 +36,12 @@ type Options struct {
 	Resolve func(target uint64, sourceARN string) (Destination, bool)
 	// BodyCacheBytes bounds the bodies kept in memory, over all queues; default 128 MiB.
 	BodyCacheBytes int64
+	// MaxAnswerBytes bounds what the messages of one receive have together, as they
+	// are returned; default 16 MiB.
+	MaxAnswerBytes int64
+	// SkipOversized deletes messages that have more by themselves. Without it they
+	// go to the dead-letter queue of the redrive policy, where there is one.
+	SkipOversized bool
 	// Logger; nil discards.
 	Logger *slog.Logger
 	// Registerer of the metrics; nil keeps them unregistered.
@@ -52,6 +58,9 @@ func (o Options) withDefaults() Options {
 	if o.BodyCacheBytes == 0 {
 		o.BodyCacheBytes = 128 << 20
 	}
+	if o.MaxAnswerBytes == 0 {
+		o.MaxAnswerBytes = 16 << 20
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -64,6 +73,9 @@ func (o Options) validate() error {
 	}
 	if o.Database == "" {
 		return errors.New("consumer: no database given")
+	}
+	if o.MaxAnswerBytes < 0 || o.BodyCacheBytes < 0 {
+		return errors.New("consumer: a limit is negative")
 	}
 	return nil
 }

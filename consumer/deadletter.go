@@ -61,8 +61,15 @@ type Destination struct {
 }
 
 const (
-	moveBatch   = 64
-	moveTimeout = 10 * time.Second
+	moveBatch      = 64
+	moveBatchBytes = 16 << 20 // one message aside
+	moveTimeout    = 10 * time.Second
+	// moveSpeed, bytes/s, is what a topic takes at least: half of what it takes by
+	// default.
+	moveSpeed = 512 << 10
+	// maxMovedBytes is what a message may have that moves because of its size: a
+	// cluster takes requests of 64 MB, and its metadata grow.
+	maxMovedBytes = 63_900_000
 	// unmovableDelay is how long a message stays hidden that its target does not
 	// take.
 	unmovableDelay = 30 * time.Second
@@ -81,6 +88,7 @@ type move struct {
 	sequence uint64
 	target   uint64
 	receives uint32
+	size     int64 // bytes, 0 = little
 }
 
 // mover carries out the moves of one tenure, in the order of their numbers. Its
@@ -114,16 +122,14 @@ func (m *mover) add(moves []move) {
 
 func (m *mover) run(ctx context.Context) {
 	for attempt := 0; ; {
-		m.mu.Lock()
-		batch := m.queue[:min(len(m.queue), moveBatch)]
-		m.mu.Unlock()
+		batch, size := m.next()
 		if len(batch) == 0 {
 			if m.idle() {
 				return
 			}
 			continue
 		}
-		refused, err := m.move(ctx, batch)
+		refused, err := m.move(ctx, batch, size)
 		if ctx.Err() != nil {
 			m.closeWriters()
 			return // the next tenure goes on
@@ -147,6 +153,18 @@ func (m *mover) run(ctx context.Context) {
 	}
 }
 
+// next is what to move together, and about how many bytes that is.
+func (m *mover) next() (batch []move, size int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for n < min(len(m.queue), moveBatch) && (n == 0 || size+m.queue[n].size <= moveBatchBytes) {
+		size += m.queue[n].size
+		n++
+	}
+	return m.queue[:n], size
+}
+
 // idle ends the goroutine unless moves have come meanwhile. The writers are closed
 // before the next goroutine can make its own.
 func (m *mover) idle() bool {
@@ -159,8 +177,8 @@ func (m *mover) idle() bool {
 
 // move writes a batch to its targets. It returns the moves that cannot be done,
 // because their target is gone.
-func (m *mover) move(ctx context.Context, batch []move) (refused []move, err error) {
-	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+func (m *mover) move(ctx context.Context, batch []move, size int64) (refused []move, err error) {
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout+time.Duration(size/moveSpeed)*time.Second)
 	defer cancel()
 	settings := *m.t.s.q.settings.Load()
 	records, err := m.read(ctx, batch)
@@ -301,8 +319,19 @@ func (q *Queue) checkTarget(ctx context.Context, to Destination) error {
 // journaled with it is durable.
 func (t *tenure) moveStarted(e *lease.Effect) {
 	t.pending.moves = append(t.pending.moves, move{
-		offset: e.Offset, sequence: e.Sequence, target: e.Target, receives: e.Receives,
+		offset: e.Offset, sequence: e.Sequence, target: e.Target, receives: e.Receives, size: e.Size,
 	})
+}
+
+// oversized counts and tells a message that no answer can hold.
+func (t *tenure) oversized(e *lease.Effect) {
+	outcome := "skipped"
+	if e.Sequence > 0 {
+		outcome = "dead_letter"
+	}
+	t.s.q.c.metrics.oversized.WithLabelValues(outcome).Inc()
+	t.s.log.Warn("message is too large for an answer", slog.Int64("offset", e.Offset),
+		slog.Int64("bytes", e.Size), slog.String("outcome", outcome))
 }
 
 // moved takes the outcome of moves up to a number; those in refused stay.

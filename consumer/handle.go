@@ -55,6 +55,8 @@ func (t *tenure) input(now int64, in lease.Input) (answer *lease.Effect) {
 			answer = &effects[i]
 		case lease.Move:
 			t.moveStarted(&effects[i])
+		case lease.Oversize:
+			t.oversized(&effects[i])
 		case lease.Drained:
 			t.pending.drained = append(t.pending.drained, effects[i].Group)
 		}
@@ -132,7 +134,7 @@ func (t *tenure) load(now int64, e *event) {
 		if msg.Deduplication != (lease.Hash{}) {
 			t.s.q.dedup.add(msg.Deduplication, m.WriteTime, t.s.partition, m.Offset)
 		}
-		if m.Offset >= cursor {
+		if m.Offset >= cursor && msg.Size <= t.s.q.c.opts.MaxAnswerBytes {
 			t.bodies.put(*m)
 		}
 	}
@@ -144,9 +146,13 @@ func (t *tenure) message(m *logread.Message) lease.Message {
 	for _, item := range m.Metadata {
 		t.items = append(t.items, codec.Item{Key: item.GetKey(), Value: item.GetValue()})
 	}
-	r := codec.Record{Codec: m.Codec, Metadata: t.items, ProducerID: m.ProducerID}
+	r := codec.Record{Codec: m.Codec, Data: m.Data, Metadata: t.items, ProducerID: m.ProducerID}
 	h := codec.Peek(r)
-	msg := lease.Message{Offset: m.Offset, WriteTime: m.WriteTime, SentTime: h.SentMillis, Delay: -1}
+	msg := lease.Message{
+		Offset: m.Offset, WriteTime: m.WriteTime, SentTime: h.SentMillis, Delay: -1,
+		Size:      codec.AnswerBytes(r, lease.Small(t.s.q.c.opts.MaxAnswerBytes)),
+		Immovable: h.DeadLetter || len(m.Data) > maxMovedBytes,
+	}
 	if h.Delay >= 0 {
 		msg.Delay = int64(h.Delay) * 1000
 	}

@@ -9,6 +9,7 @@ type metrics struct {
 	tenuresLost prometheus.Counter
 	moved       prometheus.Counter
 	unmovable   prometheus.Counter
+	oversized   *prometheus.CounterVec
 }
 
 // newMetrics registers the metrics; unserved counts the partitions in trouble.
@@ -32,12 +33,15 @@ func newMetrics(r prometheus.Registerer, unserved func() float64) *metrics {
 		unmovable: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sqsgate_deadletter_unmovable_total", Help: "Moves given up because their target is gone; the messages stay in their queue.",
 		}),
+		oversized: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sqsgate_consumer_oversized_messages_total", Help: "Messages too large for an answer, by outcome: dead_letter, skipped.",
+		}, []string{"outcome"}),
 	}
 	if r != nil {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sqsgate_consumer_partitions_unserved", Help: "Partitions of this process that are not served because of a failure, damage included.",
 		}, unserved))
-		r.MustRegister(m.appends, m.ops, m.rereads, m.tenuresLost, m.moved, m.unmovable)
+		r.MustRegister(m.appends, m.ops, m.rereads, m.tenuresLost, m.moved, m.unmovable, m.oversized)
 	}
 	return m
 }

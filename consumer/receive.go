@@ -83,11 +83,14 @@ func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveReques
 	}
 	var got []Received
 	var overLimit bool
+	room := q.c.opts.MaxAnswerBytes
 	for _, s := range order {
 		if len(got) > 0 && !s.hasReady.Load() {
 			break
 		}
-		c := newCall(r.input(lease.Receive, r.Max-len(got)))
+		in := r.input(lease.Receive, r.Max-len(got))
+		in.Room = room
+		c := newCall(in)
 		if err := s.do(ctx, c); err != nil {
 			if len(got) > 0 {
 				break // the answer holds what is leased already
@@ -96,7 +99,8 @@ func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveReques
 		}
 		got = append(got, c.received...)
 		overLimit = overLimit || c.outcomes[0] == lease.OverLimit
-		if len(got) >= r.Max {
+		room -= c.bytes
+		if len(got) >= r.Max || room <= 0 {
 			break
 		}
 	}

@@ -212,6 +212,8 @@ func (t *tenure) config() lease.Config {
 		Retention:           settings.Retention.Milliseconds(),
 		MaxReceives:         t.maxReceives(settings),
 		DeduplicationWindow: deduplicationWindow.Milliseconds(),
+		MaxBytes:            t.s.q.c.opts.MaxAnswerBytes,
+		MoveOversize:        !t.s.q.c.opts.SkipOversized,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -35,11 +36,27 @@ type stack struct {
 	pool    *partition.Pool
 	edge    *gateway.Server
 	control *topicd.Control
+	conn    *ydbtopic.Conn
+	catalog *catalog.Catalog
 }
 
 func newStack(t testing.TB, change func(*gateway.Options)) *stack {
 	t.Helper()
-	s := assemble(t, change)
+	return parts{gateway: change}.serve(t)
+}
+
+// parts says in what a stack differs from the plain one.
+type parts struct {
+	gateway  func(*gateway.Options)
+	consumer func(*consumer.Options)
+	catalog  func(*catalog.Options)
+	// remote puts gRPC between the gateway and the topic server.
+	remote bool
+}
+
+func (p parts) serve(t testing.TB) *stack {
+	t.Helper()
+	s := p.assemble(t)
 	web := httptest.NewServer(s.handler)
 	t.Cleanup(web.Close)
 	s.url, s.client = web.URL, web.Client()
@@ -69,34 +86,72 @@ func destination(queues *catalog.Catalog, target uint64, sourceARN string) (cons
 	return consumer.Destination{Topic: q.Topic, Consumer: q.Consumer}, err == nil
 }
 
+// connect opens the connection to the topic server.
+func (p parts) connect(t testing.TB, server *topicd.Server) *ydbtopic.Conn {
+	t.Helper()
+	if !p.remote {
+		return ydbtopic.InProcess("/local", server.Register)
+	}
+	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(lis) }()
+	t.Cleanup(func() { must(t, <-served) })
+	conn, err := ydbtopic.Dial(t.Context(), ydbtopic.Options{DSN: "grpc://" + lis.Addr().String() + "/local"})
+	must(t, err)
+	return conn
+}
+
 // assemble is newStack without the HTTP server.
 func assemble(t testing.TB, change func(*gateway.Options)) *stack {
+	t.Helper()
+	return parts{gateway: change}.assemble(t)
+}
+
+func (p parts) assemble(t testing.TB) *stack {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	control := topicd.NewControl()
 	server, err := topicd.New(topicd.Options{FS: vfs.NewMem(), Control: control})
 	must(t, err)
-	conn := ydbtopic.InProcess("/local", server.Register)
-	queues, err := catalog.New(catalog.Options{Topics: conn.Topics(), Scheme: conn.Scheme(), Logger: log})
-	must(t, err)
+	conn := p.connect(t, server)
 	pool, err := partition.New(partition.Options{Topics: conn.Topics(), Logger: log})
 	must(t, err)
-	shared, err := consumer.New(consumer.Options{
+	var shared *consumer.Consumer
+	co := catalog.Options{
+		Topics: conn.Topics(), Scheme: conn.Scheme(), Logger: log,
+		OnChange: func(q catalog.Queue, deleted bool) {
+			if deleted {
+				shared.Forget(q.Topic, q.Consumer, q.Incarnation)
+				pool.Forget(q.Topic)
+			}
+		},
+	}
+	if p.catalog != nil {
+		p.catalog(&co)
+	}
+	queues, err := catalog.New(co)
+	must(t, err)
+	so := consumer.Options{
 		Topics: conn.Topics(), Scheme: conn.Scheme(), Database: "/local", Logger: log,
 		Sequence: func(topic, producer string) consumer.SequenceWriter { return numbered{pool.Sequence(topic, producer)} },
 		Resolve:  func(target uint64, arn string) (consumer.Destination, bool) { return destination(queues, target, arn) },
-	})
+	}
+	if p.consumer != nil {
+		p.consumer(&so)
+	}
+	shared, err = consumer.New(so)
 	must(t, err)
 	o := gateway.Options{Catalog: queues, Consumer: shared, Pool: pool, Logger: log}
-	if change != nil {
-		change(&o)
+	if p.gateway != nil {
+		p.gateway(&o)
 	}
 	edge, err := gateway.New(o)
 	must(t, err)
 	running, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- queues.Run(running) }()
-	s := &stack{t: t, handler: edge.Handler(), pool: pool, edge: edge, control: control}
+	s := &stack{t: t, handler: edge.Handler(), pool: pool, edge: edge, control: control, conn: conn, catalog: queues}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()

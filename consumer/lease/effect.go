@@ -52,7 +52,9 @@ type Effect struct {
 	Moves      int    // of a MoveOut's Answer: how many moves began
 	Group      Hash
 	Receives   uint32 // of a Move: how often the message was handed out
-	Size       int64  // of an Oversize, and of a Move where the machine knows it
+	// Size in bytes of an Oversize, of a Move if it is not little, and of all that a
+	// Receive's Answer holds, at most.
+	Size int64
 }
 
 // Delivery is one message handed out by a Receive.

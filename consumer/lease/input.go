@@ -83,8 +83,8 @@ type Message struct {
 	Group Hash
 	// Size is what the message takes of an answer, bytes. 0 = little.
 	Size int64
-	// DeadLetter: it came here by a redrive policy.
-	DeadLetter bool
+	// Immovable: its size does not make it a dead letter.
+	Immovable bool
 	// Deduplication is the hash of the deduplication id (and of the group, where
 	// the queue's scope is the group); FIFO queues only.
 	Deduplication Hash
@@ -100,9 +100,8 @@ type Config struct {
 	// MaxReceives is maxReceiveCount of the redrive policy; 0 = no policy.
 	MaxReceives uint32
 	// MaxBytes is how much the messages of an answer may have, together; 0 = without
-	// limit. A message that alone has more is not handed out: it is deleted, or goes
-	// to the dead-letter queue with MoveOversize, a redrive policy, and not being a
-	// dead letter already.
+	// limit. A message that alone has more is not handed out: it is deleted, or, with
+	// MoveOversize, goes to the dead-letter queue if there is one.
 	MaxBytes     int64
 	MoveOversize bool
 	// MaxInFlight is how many messages may be leased at once; default 120,000.

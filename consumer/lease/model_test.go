@@ -81,7 +81,7 @@ func (q *model) oversize(e lease.Effect) error {
 	if m == nil || !q.oversized(m) || !q.deliverable(m) || q.exhausted(m) || e.Size != m.Size {
 		return fmt.Errorf("oversize %+v of %+v", e, m)
 	}
-	moves := q.cfg.MoveOversize && q.cfg.MaxReceives > 0 && !m.DeadLetter
+	moves := q.cfg.MoveOversize && q.cfg.MaxReceives > 0 && !m.Immovable
 	if moves != (e.Sequence > 0) {
 		return fmt.Errorf("oversize %+v of %+v, want a move: %v", e, m, moves)
 	}

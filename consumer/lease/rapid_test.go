@@ -210,7 +210,7 @@ func (d *driver) load(t *rapid.T) {
 			Group:         hash(rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "group")),
 			Deduplication: hash(rapid.SampledFrom([]string{"", "", "", "x", "y"}).Draw(t, "id")),
 			Size:          rapid.SampledFrom([]int64{0, 0, 0, 10, 11, 320, 640, 641}).Draw(t, "size"),
-			DeadLetter:    rapid.IntRange(0, 3).Draw(t, "dead_letter") == 0,
+			Immovable:     rapid.IntRange(0, 3).Draw(t, "immovable") == 0,
 		}
 		if rapid.IntRange(0, 5).Draw(t, "moved") == 0 {
 			msg.SentTime = max(1, d.write-rapid.Int64Range(0, 600).Draw(t, "sent"))

@@ -29,6 +29,7 @@ func (m *Machine) receive(in Input) {
 		m.remember(in.AttemptID)
 	}
 	m.answerWith(m.deliveries)
+	m.effects[len(m.effects)-1].Size = m.sizes.given - m.sizes.room
 }
 
 // takeLoose hands out up to limit messages of a standard queue.

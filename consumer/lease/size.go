@@ -4,23 +4,27 @@ package lease
 // counts as that much. So an answer of ten small messages always fits.
 const smallShare = 64
 
+// Small is the size up to which messages need not be told apart, given MaxBytes.
+func Small(most int64) int64 { return most / smallShare }
+
 // sizes bounds the bytes of an answer. Of most messages only that they are small is
 // known.
 type sizes struct {
 	large map[int64]large // by offset; of loaded messages only
-	room  int64           // what is left in the answer being made
+	given int64           // the room of the answer being made
+	room  int64           // what is left of it
 	full  bool            // a message did not fit into it
 }
 
 type large struct {
-	bytes      int64
-	deadLetter bool
+	bytes     int64
+	immovable bool
 }
 
 // note remembers a loaded message that is not small.
 func (s *sizes) note(msg Message, most int64) {
-	if most > 0 && msg.Size > most/smallShare {
-		s.large[msg.Offset] = large{bytes: msg.Size, deadLetter: msg.DeadLetter}
+	if most > 0 && msg.Size > Small(most) {
+		s.large[msg.Offset] = large{bytes: msg.Size, immovable: msg.Immovable}
 	}
 }
 
@@ -35,7 +39,7 @@ func (s *sizes) begin(room, most int64) {
 	if room <= 0 || room > most {
 		room = most
 	}
-	s.room, s.full = room, false
+	s.given, s.room, s.full = room, room, false
 }
 
 // fits tells whether a message that would be handed out next has room in the
@@ -48,7 +52,7 @@ func (m *Machine) fits(ref uint32) bool {
 	s := &m.sizes
 	offset := m.window.offset(ref)
 	known, isLarge := s.large[offset]
-	size := most / smallShare
+	size := Small(most)
 	if isLarge {
 		size = known.bytes
 	}
@@ -71,7 +75,7 @@ func (m *Machine) discard(ref uint32, offset int64, known large) {
 		return
 	}
 	e := Effect{Kind: Oversize, Offset: offset, Size: known.bytes}
-	if m.cfg.MoveOversize && m.cfg.MaxReceives > 0 && !known.deadLetter {
+	if m.cfg.MoveOversize && m.cfg.MaxReceives > 0 && !known.immovable {
 		e.Sequence = m.startMove(ref, 0)
 	} else {
 		m.budget--

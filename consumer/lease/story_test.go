@@ -246,12 +246,12 @@ func (s *story) config(t *testing.T, d *datadriven.TestData) lease.Config {
 
 func (s *story) message(t *testing.T, d *datadriven.TestData, offset int64) lease.Message {
 	return lease.Message{
-		Offset:        offset,
-		WriteTime:     s.int(t, d, "write", s.now),
-		SentTime:      s.int(t, d, "sent", 0),
-		Delay:         s.int(t, d, "delay", -1),
-		Group:         hash(s.str(t, d, "g")),
-		Size:          s.int(t, d, "size", 0), DeadLetter: d.HasArg("dead-letter"),
+		Offset:    offset,
+		WriteTime: s.int(t, d, "write", s.now),
+		SentTime:  s.int(t, d, "sent", 0),
+		Delay:     s.int(t, d, "delay", -1),
+		Group:     hash(s.str(t, d, "g")),
+		Size:      s.int(t, d, "size", 0), Immovable: d.HasArg("immovable"),
 		Deduplication: hash(s.str(t, d, "d")),
 	}
 }

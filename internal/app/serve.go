@@ -194,6 +194,8 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 		StateRoot:      p.cfg.StateRoot,
 		Address:        reachable(p.sqs),
 		BodyCacheBytes: int64(p.cfg.BodyCacheBytes),
+		MaxAnswerBytes: int64(p.cfg.Receive.MaxAnswerBytes),
+		SkipOversized:  p.cfg.Receive.Oversize == config.OversizeSkip,
 		Sequence: func(topic, producer string) consumer.SequenceWriter {
 			return sequence{p.pool.Sequence(topic, producer)}
 		},

@@ -120,11 +120,17 @@ func parseTarget(dsn string) (target, error) {
 	return target{host: u.Host, database: database, secure: u.Scheme == "grpcs"}, nil
 }
 
+// maxMessageBytes bounds what is sent and received at once. Clusters take requests
+// of 64 MB, and read responses hold one message at least.
+const maxMessageBytes = 128 << 20
+
 // driverOptions reads the CA file, so its errors come at once and not from a
 // retry in the background.
 func (o *Options) driverOptions(secure bool) ([]ydb.Option, error) {
 	opts := []ydb.Option{
 		ydb.WithDialTimeout(o.ConnectTimeout),
+		// A message takes more in a read response than in the request that wrote it.
+		ydb.WithGrpcMaxMessageSize(maxMessageBytes),
 		// gRPC's own pauses grow to two minutes, and calls fail until one is over.
 		ydb.With(ydbconfig.WithGrpcOptions(grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: o.MaxBackoff},
