@@ -78,6 +78,7 @@ func (o DecoderOptions) validate() error {
 type Decoder struct {
 	limit  int
 	custom map[string]NewReader
+	gzip   sync.Pool // of *gzip.Reader
 	zstd   sync.Pool // of *zstd.Decoder
 }
 
@@ -156,7 +157,7 @@ func (d *Decoder) decode(body, encoding string) ([]byte, error) {
 	}
 	switch encoding {
 	case encodingGzip:
-		return gunzip(stored, d.limit)
+		return d.gunzip(stored)
 	case encodingZstd:
 		return d.unzstd(stored)
 	case encodingLzop:

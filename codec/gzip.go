@@ -8,10 +8,14 @@ import (
 
 // gunzip decodes one or several gzip members (RFC 1952), each with its CRC-32
 // and length verified.
-func gunzip(stored []byte, limit int) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(stored))
-	if err != nil {
+func (d *Decoder) gunzip(stored []byte) ([]byte, error) {
+	r, ok := d.gzip.Get().(*gzip.Reader)
+	if !ok {
+		r = new(gzip.Reader)
+	}
+	defer d.gzip.Put(r)
+	if err := r.Reset(bytes.NewReader(stored)); err != nil {
 		return nil, err
 	}
-	return readAll(r, usualRatio*len(stored), limit)
+	return readAll(r, usualRatio*len(stored), d.limit)
 }
