@@ -156,6 +156,15 @@ func handleError(err error, handle string, visibility int64) error {
 	return err
 }
 
+// entryError is handleError for an entry of a batch. Recorded at AWS: a message
+// that is gone has another code and text there than in the single action.
+func entryError(err error, handle string, visibility int64) error {
+	if errors.Is(err, consumer.ErrGone) {
+		return api.Errorf(api.ReceiptHandleIsInvalid, "Message does not exist or is not available for visibility timeout change")
+	}
+	return handleError(err, handle, visibility)
+}
+
 // batchError is the failed entry of a batch.
 func batchError(id string, err error) api.BatchError {
 	e := outward(err)

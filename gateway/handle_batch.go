@@ -30,7 +30,7 @@ func (b *handleBatch) check(i int, err error) bool {
 func (b *handleBatch) fill(errs []error) {
 	for n, i := range b.asked {
 		if errs[n] != nil {
-			b.errs[i] = handleError(errs[n], b.entries[i].ReceiptHandle, b.entries[i].Visibility.Value)
+			b.errs[i] = entryError(errs[n], b.entries[i].ReceiptHandle, b.entries[i].Visibility.Value)
 		}
 	}
 }
