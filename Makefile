@@ -17,7 +17,7 @@ BUILDFLAGS := -trimpath
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/sqsgate (and bin/sqsload)
@@ -51,6 +51,10 @@ sim: ## the simulation of the shared consumer over SIM_SEEDS seeds from SIM_FIRS
 .PHONY: sdk-suite
 sdk-suite: build ## topic tests of ydb-go-sdk against `sqsgate topicd`
 	topicd/sdksuite/run.sh
+
+.PHONY: gocloud-suite
+gocloud-suite: build ## pubsub conformance tests of gocloud.dev, through its SQS driver, against the built binary
+	tests/gocloud/run.sh
 
 .PHONY: npm-suite
 npm-suite: build ## @aws-sdk/client-sqs, sqs-consumer and ydb-sdk against the built binary; needs Node 20 and the npm registry
