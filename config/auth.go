@@ -175,7 +175,7 @@ func (k *Key) validate() error {
 	case slices.Contains(k.Queues, ""):
 		return errors.New("queues has an empty name, which all names begin with: leave queues out instead")
 	}
-	known := actions()
+	known := Actions()
 	for _, action := range k.Actions {
 		single, batch := strings.CutSuffix(action, "Batch")
 		switch {
@@ -188,8 +188,9 @@ func (k *Key) validate() error {
 	return nil
 }
 
-// actions are the names that a key may be limited to: all actions but batches.
-func actions() []string {
+// Actions are the names that a key may be limited to: those of the API but for the
+// batches, which the action of one message covers.
+func Actions() []string {
 	return []string{
 		"AddPermission", "CancelMessageMoveTask", "ChangeMessageVisibility", "CreateQueue", "DeleteMessage", "DeleteQueue",
 		"GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues", "ListMessageMoveTasks", "ListQueueTags", "ListQueues",
