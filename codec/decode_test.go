@@ -128,7 +128,7 @@ func TestPeek(t *testing.T) {
 	}
 	r.ProducerID = "p"
 	h := Peek(r)
-	if diff := cmp.Diff(Header{GroupID: "g 1", DeduplicationID: "d1", Delay: 7, SentMillis: 1700000000123}, h); diff != "" {
+	if diff := cmp.Diff(Header{GroupID: "g 1", DeduplicationID: "d1", Delay: 7, SentMillis: 1700000000123, DeadLetter: true}, h); diff != "" {
 		t.Error(diff)
 	}
 	if g := h.Group(&r, true); g != "g 1" {
