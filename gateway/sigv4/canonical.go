@@ -1,8 +1,10 @@
 package sigv4
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +15,17 @@ type scratch struct {
 	request []byte // the canonical request
 	text    []byte // the string to sign
 	name    []byte // of a header
+	want    []byte // the signature
+	mac     hash.Hash
+	id      derivedID // of mac's key
+}
+
+// use sets the key that signs. Most of the cost of a MAC of so short a text is in
+// its key, and the next request is often signed with the same.
+func (s *scratch) use(id derivedID, key *digest) {
+	if s.mac == nil || s.id != id {
+		s.mac, s.id = hmac.New(sha256.New, key[:]), id.clone()
+	}
 }
 
 // build makes the canonical request of r for a path in canonical form, and the

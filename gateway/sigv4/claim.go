@@ -37,7 +37,7 @@ type claim struct {
 	time        time.Time
 	presigned   bool
 	expires     time.Duration // presigned only
-	query       []pair        // decoded
+	query       []pair        // its order is of no meaning
 }
 
 // readClaim reads the signature of a request, wherever it is.

@@ -21,33 +21,24 @@ const maxExpires = 604800
 // readQuery reads the presigned form. A security token needs no care: it is a
 // parameter like others, signed and without a meaning here.
 func (c *claim) readQuery() error {
-	var name, credential, date, expires, signed, signature string
-	params := []struct {
-		name string
-		to   *string
-	}{
-		{paramAlgorithm, &name},
-		{paramCredential, &credential},
-		{paramDate, &date},
-		{paramExpires, &expires},
-		{paramSigned, &signed},
-		{paramSignature, &signature},
-	}
-	for _, p := range params {
+	var values [6]string
+	for i, name := range [len(values)]string{paramAlgorithm, paramCredential, paramDate, paramExpires, paramSigned, paramSignature} {
 		count := 0
 		for _, q := range c.query {
-			if q.name == p.name {
-				*p.to = q.value
+			if q.name == name {
+				values[i] = q.value
 				count++
 			}
 		}
 		if count > 1 {
-			return refuse(Incomplete, "The query-string parameter '%s' is given more than once.", p.name)
+			return refuse(Incomplete, "The query-string parameter '%s' is given more than once.", name)
 		}
-		if *p.to == "" {
-			return refuse(Incomplete, "AWS query-string parameters must include '%s'. Re-examine the query-string parameters.", p.name)
+		if values[i] == "" {
+			return refuse(Incomplete, "AWS query-string parameters must include '%s'. Re-examine the query-string parameters.", name)
 		}
+		values[i] = decoded(values[i])
 	}
+	name, credential, date, expires, signed, signature := values[0], values[1], values[2], values[3], values[4], values[5]
 	if name != algorithm {
 		return refuse(Incomplete, "Unsupported AWS 'algorithm': '%s'", clip(name, maxEcho))
 	}

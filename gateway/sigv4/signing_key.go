@@ -35,6 +35,11 @@ type derived struct {
 // derivedID names a derived key. The service is always the verifier's.
 type derivedID struct{ accessKeyID, date, region string }
 
+// clone is an id to keep: the strings are parts of a request's headers.
+func (id derivedID) clone() derivedID {
+	return derivedID{strings.Clone(id.accessKeyID), strings.Clone(id.date), strings.Clone(id.region)}
+}
+
 func newDerived(most int) *derived {
 	return &derived{most: most, keys: make(map[derivedID]digest)}
 }
@@ -49,8 +54,7 @@ func (d *derived) get(id derivedID) (digest, bool) {
 // put remembers a key with which a signature was right. In a full cache it takes
 // the place of any other: a day's keys are used all day, and soon back.
 func (d *derived) put(id derivedID, key digest) {
-	// The strings are parts of a request's headers.
-	id = derivedID{strings.Clone(id.accessKeyID), strings.Clone(id.date), strings.Clone(id.region)}
+	id = id.clone()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.keys) >= d.most {

@@ -165,9 +165,10 @@ func (v *Verifier) checkSignature(r *http.Request, c *claim, key *Key, sum *dige
 	defer v.release(s)
 	path := rawPath(r)
 	normal := normalPath(path)
-	right, err := s.proves(r, c, normal, sum, &secret)
+	s.use(id, &secret)
+	right, err := s.proves(r, c, normal, sum)
 	if err == nil && !right && path != normal {
-		right, err = s.proves(r, c, path, sum, &secret)
+		right, err = s.proves(r, c, path, sum)
 	}
 	if err != nil {
 		return err
@@ -192,17 +193,17 @@ const maxCanonical = 16 << 10
 
 // proves makes the canonical strings for a path and compares the signature in
 // constant time.
-func (s *scratch) proves(r *http.Request, c *claim, path string, sum, key *digest) (bool, error) {
+func (s *scratch) proves(r *http.Request, c *claim, path string, sum *digest) (bool, error) {
 	if err := s.build(r, c, path, sum); err != nil {
 		return false, err
 	}
-	h := hmac.New(sha256.New, key[:])
-	h.Write(s.text)
-	var want digest
-	h.Sum(want[:0])
-	var text [signatureSize]byte
-	hex.Encode(text[:], want[:])
-	return hmac.Equal(text[:], []byte(c.signature)), nil
+	s.mac.Reset()
+	s.mac.Write(s.text)
+	s.want = s.mac.Sum(s.want[:0])
+	s.text = hex.AppendEncode(s.text, s.want)
+	text := s.text[len(s.text)-signatureSize:]
+	s.text = s.text[:len(s.text)-signatureSize]
+	return hmac.Equal(text, []byte(c.signature)), nil
 }
 
 func (v *Verifier) borrow() *scratch {
