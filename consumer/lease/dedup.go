@@ -31,8 +31,8 @@ const (
 // has no pointers: the garbage collector does not look into it.
 type segment [segmentSize]indexEntry
 
-// indexEntry is an id and where it was accepted. An entry counts only if the
-// table knows it; one that was replaced or forgotten stays until its turn to go.
+// indexEntry is an id and where it was accepted. One that was replaced or
+// forgotten has no hash any more, and stays until its turn to go.
 type indexEntry struct {
 	hash Hash
 	// time<<20 | the low 20 bits of the partition, and offset<<4 | its high 4.
@@ -62,10 +62,10 @@ func NewIndex(window int64, capacity int) *Index {
 
 // Add notes that the message at partition and offset was accepted with id h at
 // ms at. An older entry of h is replaced. False means that h was not noted, as
-// the index is full of ids that still count, or the offset is above 2^60 or the
-// partition above 2^24.
+// the index is full of ids that still count, or h is zero, or the offset is
+// above 2^60 or the partition above 2^24.
 func (x *Index) Add(h Hash, at, partition, offset int64) bool {
-	if uint64(offset) > maxIndexOffset || uint64(partition) > maxIndexPartition {
+	if h == (Hash{}) || uint64(offset) > maxIndexOffset || uint64(partition) > maxIndexPartition {
 		return false
 	}
 	x.Purge(at)
@@ -75,6 +75,7 @@ func (x *Index) Add(h Hash, at, partition, offset int64) bool {
 	}
 	n := x.push(newEntry(h, min(max(at, 0), maxIndexTime), partition, offset))
 	if replace {
+		x.entry(x.number(slot)).hash = Hash{}
 		x.table.set(slot, n)
 	} else {
 		x.insert(h, n)
@@ -102,6 +103,7 @@ func (x *Index) Lookup(h Hash, now int64) (partition, offset int64, ok bool) {
 // Forget takes back an id, for example of a message that was not written.
 func (x *Index) Forget(h Hash) {
 	if slot, ok := x.find(h); ok {
+		x.entry(x.number(slot)).hash = Hash{}
 		x.table.remove(slot)
 	}
 }
@@ -110,11 +112,11 @@ func (x *Index) Forget(h Hash) {
 // does; Lookup is exact without it.
 func (x *Index) Purge(now int64) {
 	for x.head < x.tail {
-		e := x.entry(x.head)
-		if slot, ok := x.find(e.hash); ok && x.number(slot) == x.head {
+		if e := x.entry(x.head); e.hash != (Hash{}) {
 			if now-e.at() < x.window {
 				return
 			}
+			slot, _ := x.find(e.hash)
 			x.table.remove(slot)
 		}
 		if x.head++; x.head&segmentMask == 0 {
@@ -133,7 +135,7 @@ func (x *Index) Purge(now int64) {
 func (x *Index) Clear() {
 	x.segments = nil
 	x.first, x.head, x.tail = 0, 0, 0
-	x.table.clear()
+	x.table.resize(minTable)
 }
 
 // Len is the number of ids held.
@@ -178,13 +180,10 @@ func (x *Index) find(h Hash) (slot uint32, ok bool) {
 	return 0, false
 }
 
-// insert names the entry n of h, which the table does not know.
+// insert names the newest entry n, of h, which the table does not know.
 func (x *Index) insert(h Hash, n uint64) {
-	if x.table.full() {
-		x.rehash(2 * len(x.table.slots))
-	}
-	for !x.table.insert(h, n) {
-		x.rehash(2 * len(x.table.slots))
+	if x.table.full() || !x.table.insert(h, n) {
+		x.rehash(2 * len(x.table.slots)) // takes n along
 	}
 }
 
@@ -197,18 +196,12 @@ func (x *Index) shrink() {
 
 // rehash makes the table over, in a size of at least slots.
 func (x *Index) rehash(slots int) {
-	old := x.table
 	for done := false; !done; slots *= 2 {
-		x.table = newTable()
-		x.table.slots = make([]uint32, max(slots, minTable))
+		x.table.resize(slots)
 		done = true
-		for _, s := range old.slots {
-			if s == 0 {
-				continue
-			}
-			n := x.head + (uint64(s&placeMask)-x.head)&placeMask
-			if done = x.table.insert(x.entry(n).hash, n); !done {
-				break
+		for n := x.head; n < x.tail && done; n++ {
+			if e := x.entry(n); e.hash != (Hash{}) {
+				done = x.table.insert(e.hash, n)
 			}
 		}
 	}
@@ -217,12 +210,11 @@ func (x *Index) rehash(slots int) {
 // compact leaves the entries out that were replaced or forgotten.
 func (x *Index) compact() {
 	old := *x
-	x.Clear()
-	x.table.slots = make([]uint32, len(old.table.slots))
+	x.segments, x.first, x.head, x.tail = nil, 0, 0, 0
 	for n := old.head; n < old.tail; n++ {
-		e := old.entry(n)
-		if slot, ok := old.find(e.hash); ok && old.number(slot) == n {
-			x.insert(e.hash, x.push(*e))
+		if e := old.entry(n); e.hash != (Hash{}) {
+			x.push(*e)
 		}
 	}
+	x.rehash(len(x.table.slots))
 }

@@ -27,9 +27,10 @@ func newTable() table {
 	return table{seed: maphash.MakeSeed(), slots: make([]uint32, minTable)}
 }
 
-func (t *table) clear() {
-	if len(t.slots) > minTable {
-		t.slots = make([]uint32, minTable)
+// resize empties the table and gives it n slots, a power of two.
+func (t *table) resize(n int) {
+	if n = max(n, minTable); n != len(t.slots) {
+		t.slots = make([]uint32, n)
 	}
 	clear(t.slots)
 	t.used = 0
