@@ -127,6 +127,7 @@ func batches(msgs []*store.Message) []*Ydb_Topic.StreamReadMessage_ReadResponse_
 	bodies := make([]messageData, len(msgs))
 	created := make([]timestamppb.Timestamp, len(msgs))
 	refs := make([]*messageData, len(msgs))
+	var items itemSlab
 	for i := 0; i < len(msgs); {
 		j := i + 1
 		for j < len(msgs) && sameBatch(msgs[i], msgs[j]) {
@@ -137,7 +138,7 @@ func batches(msgs []*store.Message) []*Ydb_Topic.StreamReadMessage_ReadResponse_
 			created[k].Seconds, created[k].Nanos = m.CreatedSec, m.CreatedNano
 			d.Offset, d.SeqNo, d.CreatedAt = m.Offset, m.SeqNo, &created[k]
 			d.Data, d.UncompressedSize, d.MessageGroupId = m.Data, m.UncompressedSize, m.Producer
-			d.MetadataItems = metadataItems(m.Items)
+			d.MetadataItems = items.take(m.Items)
 			refs[k] = d
 		}
 		first := msgs[i]
@@ -162,16 +163,32 @@ func sameBatch(a, b *store.Message) bool {
 	return true
 }
 
-func metadataItems(items []store.Item) []*Ydb_Topic.MetadataItem {
-	if len(items) == 0 {
+// itemSlab makes the metadata of a few neighbours at once. Not of more: whoever
+// keeps one of the messages keeps the metadata of all of them.
+type itemSlab struct {
+	bodies []Ydb_Topic.MetadataItem
+	refs   []*Ydb_Topic.MetadataItem
+	size   int // of the next slab; they grow
+}
+
+const slabItems = 32
+
+func (l *itemSlab) take(items []store.Item) []*Ydb_Topic.MetadataItem {
+	n := len(items)
+	if n == 0 {
 		return nil
 	}
-	out := make([]*Ydb_Topic.MetadataItem, len(items))
-	bodies := make([]Ydb_Topic.MetadataItem, len(items))
-	for i := range items {
-		bodies[i].Key, bodies[i].Value = items[i].Key, items[i].Value
-		out[i] = &bodies[i]
+	if n > len(l.refs) {
+		l.size = min(max(2*l.size, n), max(slabItems, n))
+		l.bodies = make([]Ydb_Topic.MetadataItem, l.size)
+		l.refs = make([]*Ydb_Topic.MetadataItem, l.size)
 	}
+	out := l.refs[:n:n]
+	for i := range items {
+		l.bodies[i].Key, l.bodies[i].Value = items[i].Key, items[i].Value
+		out[i] = &l.bodies[i]
+	}
+	l.bodies, l.refs = l.bodies[n:], l.refs[n:]
 	return out
 }
 

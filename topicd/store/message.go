@@ -134,7 +134,18 @@ func (c *cursor) bytes() []byte {
 	return out
 }
 
-func (c *cursor) items() []Item {
+// text reads a string, which is known if it equals the one that the message before
+// had there.
+func (c *cursor) text(known string) string {
+	if b := c.bytes(); string(b) != known {
+		return string(b)
+	}
+	return known
+}
+
+// items reads a list of items. Those of the message before tell which keys to
+// expect.
+func (c *cursor) items(before []Item, l *itemSlab) []Item {
 	n := c.uvarint()
 	if c.err != nil || n == 0 {
 		return nil
@@ -145,16 +156,70 @@ func (c *cursor) items() []Item {
 		c.err = errRecord
 		return nil
 	}
-	items := make([]Item, n)
+	items := l.take(int(n))
 	for i := range items {
-		items[i].Key = string(c.bytes())
+		known := ""
+		if i < len(before) {
+			known = before[i].Key
+		}
+		items[i].Key = c.text(known)
 		items[i].Value = c.bytes()
 	}
 	return items
 }
 
+// itemSlab gives out slices of items that share their memory.
+type itemSlab struct {
+	free []Item
+	size int // of the next slab; they grow
+}
+
+const slabItems = 128
+
+func (l *itemSlab) take(n int) []Item {
+	if n > len(l.free) {
+		l.size = min(max(2*l.size, n), max(slabItems, n))
+		l.free = make([]Item, l.size)
+	}
+	items := l.free[:n:n]
+	l.free = l.free[n:]
+	return items
+}
+
+// decoder reads messages that live and die together: they share memory, and the
+// strings in which they equal their neighbours.
+type decoder struct {
+	free  []Message
+	size  int // of the next slab of messages; they grow
+	items itemSlab
+	last  *Message
+}
+
+const slabMessages = 32
+
+func (d *decoder) decode(offset int64, value []byte) (*Message, error) {
+	if len(d.free) == 0 {
+		d.size = min(2*d.size+1, slabMessages)
+		d.free = make([]Message, d.size)
+	}
+	m := &d.free[0]
+	if d.last == nil {
+		d.last = m // empty
+	}
+	if err := d.read(m, offset, value); err != nil {
+		return nil, err
+	}
+	d.last, d.free = m, d.free[1:]
+	return m, nil
+}
+
 // decodeMessage reads a record. The message keeps slices of value.
 func decodeMessage(m *Message, offset int64, value []byte) error {
+	d := decoder{last: new(Message)}
+	return d.read(m, offset, value)
+}
+
+func (d *decoder) read(m *Message, offset int64, value []byte) error {
 	if len(value) == 0 {
 		return fmt.Errorf("%w: empty", errRecord)
 	}
@@ -169,9 +234,9 @@ func decodeMessage(m *Message, offset int64, value []byte) error {
 	m.CreatedNano = int32(uint32(c.uvarint()))
 	m.Codec = int32(uint32(c.uvarint()))
 	m.UncompressedSize = int64(c.uvarint())
-	m.Producer = string(c.bytes())
-	m.SessionMeta = c.items()
-	m.Items = c.items()
+	m.Producer = c.text(d.last.Producer)
+	m.SessionMeta = c.items(d.last.SessionMeta, &d.items)
+	m.Items = c.items(d.last.Items, &d.items)
 	if c.err != nil {
 		return c.err
 	}

@@ -228,6 +228,7 @@ func (s *Store) Read(dst []*Message, topic uint64, part uint32, from, to int64, 
 	// Records of one read share their backing memory in chunks: fewer
 	// allocations, and none that outlives the read by much.
 	var block []byte
+	var d decoder
 	for ok := it.First(); ok && size < maxBytes; ok = it.Next() {
 		value, verr := it.ValueAndErr()
 		if verr != nil {
@@ -239,8 +240,8 @@ func (s *Store) Read(dst []*Message, topic uint64, part uint32, from, to int64, 
 		}
 		at := len(block)
 		block = append(block, value...)
-		m := new(Message)
-		if err = decodeMessage(m, messageOffset(it.Key()), block[at:len(block):len(block)]); err != nil {
+		var m *Message
+		if m, err = d.decode(messageOffset(it.Key()), block[at:len(block):len(block)]); err != nil {
 			err = fmt.Errorf("offset %d: %w", messageOffset(it.Key()), err)
 			break
 		}
