@@ -61,8 +61,8 @@ func (q *Queue) deduplicationKey(id DeduplicationID) lease.Hash {
 	if id.ID == "" {
 		return lease.Hash{}
 	}
-	b := make([]byte, 0, len(id.ID)+len(id.Group)+binary.MaxVarintLen64)
-	b = append(binary.AppendUvarint(b, uint64(len(id.ID))), id.ID...)
+	var stack [2*128 + binary.MaxVarintLen64]byte // as long as AWS allows both to be
+	b := append(binary.AppendUvarint(stack[:0], uint64(len(id.ID))), id.ID...)
 	if q.settings.Load().DeduplicationPerGroup {
 		b = append(b, id.Group...)
 	}
@@ -184,20 +184,21 @@ func (t *tenure) loadDeduplication(ctx context.Context) error {
 	}
 	end, cursor := partitions[t.s.partition].end, t.machine.Cursor()
 	window := deduplicationWindow.Milliseconds()
-	since := t.now() - window
+	recent := t.now() - window
+	since := recent
 	if err := t.loadAncestors(ctx, since); err != nil || end == 0 {
 		return err
 	}
 	purged := t.machine.PurgeMark() // a purge forgets the ids
 	note := func(m *logread.Message) {
-		key := t.message(m).Deduplication
+		key := t.deduplicationKey(m)
 		if key == (lease.Hash{}) || m.Offset < purged {
 			return
 		}
 		if m.Offset < cursor {
 			t.machine.Seen(key, m.WriteTime, m.Offset)
 		}
-		if m.WriteTime > t.now()-window {
+		if m.WriteTime > recent {
 			t.s.q.dedup.add(key, m.WriteTime, t.s.partition, m.Offset)
 		}
 	}

@@ -189,7 +189,7 @@ func (t *tenure) loadAncestors(ctx context.Context, since int64) error {
 	q.mu.Unlock()
 	for _, a := range unserved {
 		err := q.source(a.id).since(ctx, millis(since), a.end, func(m *logread.Message) {
-			if key := t.message(m).Deduplication; key != (lease.Hash{}) {
+			if key := t.deduplicationKey(m); key != (lease.Hash{}) {
 				q.dedup.add(key, m.WriteTime, a.id, m.Offset)
 			}
 		})

@@ -142,12 +142,7 @@ func (t *tenure) load(now int64, e *event) {
 
 // message is what the machine needs to know of m.
 func (t *tenure) message(m *logread.Message) lease.Message {
-	t.items = t.items[:0]
-	for _, item := range m.Metadata {
-		t.items = append(t.items, codec.Item{Key: item.GetKey(), Value: item.GetValue()})
-	}
-	r := codec.Record{Codec: m.Codec, Data: m.Data, Metadata: t.items, ProducerID: m.ProducerID}
-	h := codec.Peek(r)
+	r, h, group := t.peek(m)
 	msg := lease.Message{
 		Offset: m.Offset, WriteTime: m.WriteTime, SentTime: h.SentMillis, Delay: -1,
 		Size:      codec.AnswerBytes(r, lease.Small(t.s.q.c.opts.MaxAnswerBytes)),
@@ -156,7 +151,6 @@ func (t *tenure) message(m *logread.Message) lease.Message {
 	if h.Delay >= 0 {
 		msg.Delay = int64(h.Delay) * 1000
 	}
-	group := h.Group(&r, t.s.q.spec.FIFO)
 	if group != "" {
 		msg.Group = md5.Sum([]byte(group))
 	}
@@ -164,6 +158,24 @@ func (t *tenure) message(m *logread.Message) lease.Message {
 		msg.Deduplication = t.s.q.deduplicationKey(DeduplicationID{ID: h.DeduplicationID, Group: group})
 	}
 	return msg
+}
+
+// deduplicationKey is that of a message of a FIFO queue.
+func (t *tenure) deduplicationKey(m *logread.Message) lease.Hash {
+	_, h, group := t.peek(m)
+	return t.s.q.deduplicationKey(DeduplicationID{ID: h.DeduplicationID, Group: group})
+}
+
+// peek reads what is known of a message without its body. The record is valid
+// until the next peek.
+func (t *tenure) peek(m *logread.Message) (r codec.Record, h codec.Header, group string) {
+	t.items = t.items[:0]
+	for _, item := range m.Metadata {
+		t.items = append(t.items, codec.Item{Key: item.GetKey(), Value: item.GetValue()})
+	}
+	r = codec.Record{Codec: m.Codec, Data: m.Data, Metadata: t.items, ProducerID: m.ProducerID}
+	h = codec.Peek(r)
+	return r, h, h.Group(&r, t.s.q.spec.FIFO)
 }
 
 // flush sends what changed to the journal, one append at a time, and answers
