@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 )
@@ -164,4 +165,20 @@ func TestReadAllInPieces(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestDecoderConcurrently(t *testing.T) {
+	d := mustDecoder(t, DecoderOptions{})
+	files := goldenFiles(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for _, g := range files {
+				if got, err := decodeStored(d, g.encoding, g.stored); err != nil || !bytes.Equal(got, g.want) {
+					t.Errorf("%s: %d bytes, %v", g.name, len(got), err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
