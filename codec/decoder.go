@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"strconv"
 	"sync"
@@ -72,9 +73,9 @@ func (o DecoderOptions) validate() error {
 	return nil
 }
 
-// Decoder gives the original bytes of bodies that were received through SQS. It
-// is safe for concurrent use and keeps decoding state between calls, which the
-// function Decode does not.
+// Decoder gives the original bytes of bodies that were received through SQS;
+// NewDecoder makes one. It is safe for concurrent use and keeps decoding state
+// between calls, which the function Decode does not.
 type Decoder struct {
 	limit  int
 	custom map[string]NewReader
@@ -88,11 +89,7 @@ func NewDecoder(o DecoderOptions) (*Decoder, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("making a body decoder: %w", err)
 	}
-	custom := make(map[string]NewReader, len(o.Custom))
-	for name, f := range o.Custom {
-		custom[name] = f
-	}
-	return &Decoder{limit: o.MaxBytes, custom: custom}, nil
+	return &Decoder{limit: o.MaxBytes, custom: maps.Clone(o.Custom)}, nil
 }
 
 // Decode gives the original bytes of a message received through SQS: what the
@@ -103,9 +100,11 @@ func NewDecoder(o DecoderOptions) (*Decoder, error) {
 //
 // The encodings are "" (the body is the text itself), "base64", "gzip", "zstd",
 // "lzop", and "lz4" (frames), the name for a custom codec in the gateway's
-// configuration. A decoded body has at most DefaultMaxBytes. Every error is
-// ErrTooLarge, ErrUnknownEncoding or ErrCorrupted. A Decoder takes another limit
-// and further codecs.
+// configuration. "10077" is what a gateway that is not this one makes of a
+// message with many attributes: the body comes out, the attributes are lost.
+// A decoded body has at most DefaultMaxBytes. Every error is ErrTooLarge,
+// ErrUnknownEncoding or ErrCorrupted. A Decoder takes another limit and further
+// codecs.
 func Decode(body, encoding string) ([]byte, error) {
 	d := Decoder{limit: DefaultMaxBytes}
 	return d.Decode(body, encoding)
