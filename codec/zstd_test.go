@@ -10,13 +10,13 @@ import (
 )
 
 func TestZstdWindow(t *testing.T) {
-	for limit := 1; limit > 0 && limit < 1<<40; limit += limit/7 + 1 {
+	for limit := 1; limit < math.MaxInt/2; limit += limit/7 + 1 {
 		size, descriptor := zstdWindow(limit)
 		base := uint64(1) << (10 + descriptor>>3)
 		if meant := base + base/8*uint64(descriptor&7); meant != size {
 			t.Fatalf("limit %d: window %d, but the descriptor %#02x means %d", limit, size, descriptor, meant)
 		}
-		want := uint64(min(max(limit, zstdLeastMemory), zstdMaxWindow))
+		want := min(max(uint64(limit), zstdLeastMemory), zstdMaxWindow)
 		if size < want || size > want+want/8 {
 			t.Fatalf("limit %d: window %d", limit, size)
 		}
