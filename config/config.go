@@ -75,6 +75,8 @@ type Gateway struct {
 	AWSCooldowns     bool `name:"aws-cooldowns" help:"Refuse a second PurgeQueue of a queue, and CreateQueue with the name of a deleted one, for 60 seconds, as AWS does."`
 	AutoCreateQueues bool `name:"auto-create-queues" help:"Make a queue that SendMessage, ReceiveMessage or GetQueueUrl name and that is not there."`
 
+	AutoCreateConsumer bool `name:"auto-create-consumer" help:"Make the consumer of a queue that is asked for by name and whose topic is there without it."`
+
 	Queues Queues `name:"queues" yaml:"only" hidden:"" help:"Queues to make, or bring up to date, at the start; see below."`
 
 	Codecs map[int32]string `name:"codecs" placeholder:"NUMBER=NAME" help:"Names that BodyEncoding shows for custom codecs of the Topic API, e.g. 10010=brotli."`

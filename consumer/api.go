@@ -36,7 +36,10 @@ type Spec struct {
 	Consumer    string
 	Incarnation uint64
 	FIFO        bool
-	Settings    Settings
+	// TopicCreated tells the topic from a later one at the same path (topicid.Of):
+	// the state of the one is not used for the other. "" = not known.
+	TopicCreated string
+	Settings     Settings
 }
 
 // Settings are the attributes of a queue that the shared consumer obeys.

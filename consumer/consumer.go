@@ -213,10 +213,35 @@ func (c *Consumer) endDrop(key queueKey, done chan struct{}) {
 	close(done)
 }
 
+// Abandon is Forget of a queue whose topic or consumer others have removed: its
+// journal goes, too, unless the name has a queue of another incarnation by now. It does
+// not wait.
+func (c *Consumer) Abandon(topic, consumer string, incarnation uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.ending.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
+		defer cancel()
+		if err := c.drop(ctx, queueKey{topic, consumer}, incarnation); err != nil {
+			c.log.Warn("the journal of a queue that is gone could not be removed", slog.Any("error", err))
+		}
+	})
+}
+
+// abandonTimeout bounds the removal of a journal that nobody waits for.
+const abandonTimeout = 10 * time.Second
+
 // Drop ends the shared consumer of a deleted queue and removes its journal:
 // waiting receives are answered with ErrQueueGone.
 func (c *Consumer) Drop(ctx context.Context, topic, consumer string) error {
-	key := queueKey{topic, consumer}
+	return c.drop(ctx, queueKey{topic, consumer}, 0)
+}
+
+// drop is Drop; with an incarnation it leaves a queue of another one alone.
+func (c *Consumer) drop(ctx context.Context, key queueKey, incarnation uint64) error {
 	c.mu.Lock()
 	for c.dropping[key] != nil {
 		other := c.dropping[key]
@@ -225,6 +250,10 @@ func (c *Consumer) Drop(ctx context.Context, topic, consumer string) error {
 		c.mu.Lock()
 	}
 	q := c.queues[key]
+	if q != nil && incarnation != 0 && q.spec.Incarnation != incarnation {
+		c.mu.Unlock()
+		return nil
+	}
 	c.forget(key)
 	done := make(chan struct{})
 	c.dropping[key] = done
@@ -233,11 +262,11 @@ func (c *Consumer) Drop(ctx context.Context, topic, consumer string) error {
 	if q != nil {
 		q.stop(ErrQueueGone)
 	}
-	err := journal.Remove(ctx, c.opts.Topics, c.journalPath(topic, consumer))
+	err := journal.Remove(ctx, c.opts.Topics, c.journalPath(key.topic, key.consumer))
 
 	c.endDrop(key, done)
 	if err != nil {
-		return fmt.Errorf("removing the journal of %s: %w", topic, err)
+		return fmt.Errorf("removing the journal of %s: %w", key.topic, err)
 	}
 	return nil
 }

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/consumer/journal"
+	"sqsgate/internal/topicid"
 	"sqsgate/internal/ydbstatus"
 )
 
@@ -110,6 +112,7 @@ func (q *Queue) fail(final error) {
 
 // run keeps a read session open until the queue is stopped.
 func (q *Queue) run(ctx context.Context) {
+	missing := 0
 	for attempt := 0; ; attempt++ {
 		opened, err := q.session(ctx)
 		if opened {
@@ -122,14 +125,59 @@ func (q *Queue) run(ctx context.Context) {
 			return
 		default:
 		}
-		if err != nil {
+		gone := isGone(err)
+		if gone {
+			missing++
+		} else {
+			missing = 0
+		}
+		if err != nil && missing < 2 {
 			q.log.Warn("read session ended", slog.Any("error", err), slog.Int("attempt", attempt))
 		}
 		q.setError(err)
+		if gone {
+			q.waits.answerAll(ErrQueueGone)
+		}
+		if missing == maxMissing {
+			q.log.Warn("queue is given up: it is not there", slog.Any("error", err))
+			q.c.Forget(q.spec.Topic, q.spec.Consumer, q.spec.Incarnation)
+			return
+		}
 		if !q.pauseOrStop(ctx, attempt) {
 			return
 		}
 	}
+}
+
+// maxMissing is how often a topic or consumer is looked for in vain before the queue
+// ends: about a minute. Who asks for it again opens it again.
+const maxMissing = 30
+
+// errAnotherTopic: the topic was made again since the queue was opened.
+var errAnotherTopic = errors.New("there is another topic at the path")
+
+// isGone tells that the topic or the consumer of the queue does not exist (any more).
+func isGone(err error) bool {
+	return ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) || ydbstatus.Is(err, Ydb.StatusIds_NOT_FOUND) || errors.Is(err, errAnotherTopic)
+}
+
+// checkTopic makes sure that the topic is the one the queue was opened for. A read
+// session that is open by then ends when another one takes its place.
+func (q *Queue) checkTopic(ctx context.Context) error {
+	if q.spec.TopicCreated == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	resp, err := q.c.opts.Topics.DescribeTopic(ctx, &Ydb_Topic.DescribeTopicRequest{Path: q.spec.Topic})
+	var result Ydb_Topic.DescribeTopicResult
+	if err := ydbstatus.Operation(resp.GetOperation(), err, &result); err != nil {
+		return fmt.Errorf("describing %s: %w", q.spec.Topic, err)
+	}
+	if !topicid.Same(q.spec.TopicCreated, topicid.Of(result.GetSelf())) {
+		return errAnotherTopic
+	}
+	return nil
 }
 
 // pauseOrStop waits before the next attempt; false = the queue ends.
@@ -196,6 +244,13 @@ func (q *Queue) setError(err error) {
 	q.notify()
 }
 
+// missing tells whether the read session failed because the queue is not there.
+func (q *Queue) missing() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return isGone(q.err)
+}
+
 // shardChanged is called by shards when they begin or cease to serve.
 func (q *Queue) shardChanged() {
 	q.mu.Lock()
@@ -234,7 +289,7 @@ func (q *Queue) ready(ctx context.Context) ([]*shard, error) {
 		switch {
 		case final != nil:
 			return nil, final
-		case sessionErr != nil && ydbstatus.Is(sessionErr, Ydb.StatusIds_SCHEME_ERROR):
+		case isGone(sessionErr):
 			return nil, ErrQueueGone
 		case settled && len(list) > 0:
 			return list, nil

@@ -121,6 +121,9 @@ func (q *Queue) receiveNow(ctx context.Context, shards []*shard, r ReceiveReques
 func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received, error) {
 	c := newCall(r.input(lease.Receive, r.Max))
 	q.waits.push(c)
+	if q.missing() && q.leave(c) { // setError may have come before the push
+		return nil, ErrQueueGone
+	}
 	// A message may have come since receiveNow looked.
 	for _, s := range q.serving() {
 		if s.hasReady.Load() {

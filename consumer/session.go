@@ -107,6 +107,9 @@ func (s *session) serve(ctx context.Context) (opened bool, err error) {
 		}
 		switch {
 		case msg.GetInitResponse() != nil:
+			if err := s.q.checkTopic(ctx); err != nil {
+				return false, err
+			}
 			opened = true
 			s.q.opened(s)
 		case msg.GetStartPartitionSessionRequest() != nil:

@@ -71,6 +71,13 @@ func (w *waitList) remove(c *call) {
 func (w *waitList) close(final error) {
 	w.mu.Lock()
 	w.closed, w.final = true, final
+	w.mu.Unlock()
+	w.answerAll(final)
+}
+
+// answerAll answers the polls that wait now.
+func (w *waitList) answerAll(err error) {
+	w.mu.Lock()
 	var waiting []*call
 	for e := w.calls.Front(); e != nil; e = w.calls.Front() {
 		c, _ := w.calls.Remove(e).(*call) // the list holds calls only
@@ -79,6 +86,6 @@ func (w *waitList) close(final error) {
 	}
 	w.mu.Unlock()
 	for _, c := range waiting {
-		c.answer(final)
+		c.answer(err)
 	}
 }

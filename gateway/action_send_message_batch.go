@@ -12,7 +12,7 @@ import (
 // wrong with the batch as such fails the request (api.CheckSendBatch), what is
 // wrong with one entry fails that entry. Divergence: when every entry fails
 // because the server cannot serve, the request fails with ServiceUnavailable, so
-// that clients repeat it.
+// that clients repeat it; or with QueueDoesNotExist, when the queue has gone.
 func (s *Server) sendMessageBatch(ctx context.Context, c *call, r *api.SendMessageBatchRequest) (*api.SendMessageBatchResult, error) {
 	q, err := s.usedQueue(ctx, c, r.QueueURL)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) sendMessageBatch(ctx context.Context, c *call, r *api.SendMessa
 	unavailable := 0
 	for i := range out {
 		if err := out[i].err; err != nil {
-			if retryable(err) {
+			if ofQueue(err) {
 				unavailable++
 			}
 			res.Failed = append(res.Failed, batchError(out[i].entry.ID, err))

@@ -103,11 +103,15 @@ func faultOf(kind api.Kind) wire.Fault {
 func outward(err error) *api.Error {
 	var known *api.Error
 	var unsigned *sigv4.Error
+	var shared *catalog.SharedConsumerError
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &unsigned):
 		return signatureError(unsigned)
+	case errors.As(err, &shared):
+		return api.Errorf(api.UnsupportedOperation, "The consumer %s of the topic %s is a shared consumer, which YDB itself serves: its messages cannot be had from here. "+
+			"Choose another consumer, by the queue name TOPIC@CONSUMER, or with the gateway's --consumer for all queues.", shared.Consumer, shared.Topic)
 	case errors.Is(err, catalog.ErrNotFound), errors.Is(err, consumer.ErrQueueGone), errors.Is(err, partition.ErrTopicGone):
 		return &api.Error{Kind: api.QueueDoesNotExist, Message: gone}
 	case errors.Is(err, partition.ErrThrottled):
@@ -172,7 +176,9 @@ func batchError(id string, err error) api.BatchError {
 	return api.BatchError{ID: id, Code: f.Code, Message: e.Message, SenderFault: f.Sender}
 }
 
-// retryable tells whether the whole request should be tried again.
-func retryable(err error) bool {
-	return outward(err).Kind == api.ServiceUnavailable
+// ofQueue tells whether an entry of a batch failed because of the queue: it cannot
+// be served at present, or does not exist.
+func ofQueue(err error) bool {
+	kind := outward(err).Kind
+	return kind == api.ServiceUnavailable || kind == api.QueueDoesNotExist
 }

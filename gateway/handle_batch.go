@@ -35,8 +35,8 @@ func (b *handleBatch) fill(errs []error) {
 	}
 }
 
-// result is the answer. When no entry could be served the request fails as a
-// whole, so that clients repeat it.
+// result is the answer. When no entry could be served, or the queue is gone, the
+// request fails as a whole, so that clients repeat it, or know.
 func (b *handleBatch) result(c *call) (*api.BatchResult, error) {
 	res := &api.BatchResult{Successful: make([]string, 0, len(b.entries))}
 	unavailable := 0
@@ -45,7 +45,7 @@ func (b *handleBatch) result(c *call) (*api.BatchResult, error) {
 			res.Successful = append(res.Successful, b.entries[i].ID)
 			continue
 		}
-		if retryable(err) {
+		if ofQueue(err) {
 			unavailable++
 		}
 		res.Failed = append(res.Failed, batchError(b.entries[i].ID, err))

@@ -202,7 +202,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := rt.run(r.Context(), c, in, out); err != nil {
-		s.fail(x, in, err)
+		s.fail(x, in, s.lost(c, err))
 		return
 	}
 	s.write(x, http.StatusOK, out.Bytes())

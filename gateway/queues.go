@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"sqsgate/consumer"
 	"sqsgate/gateway/api"
 	"sqsgate/gateway/catalog"
+	"sqsgate/partition"
 )
 
 // maxParsed bounds the cache of parsed queues.
@@ -90,7 +92,7 @@ func (s *queues) forget(name string) {
 // same tells whether found is what q was parsed from. Maps of the catalogue are
 // never changed, and q keeps its own alive: the same address is the same map.
 func (q *queue) same(found *catalog.Queue) bool {
-	return q.Incarnation == found.Incarnation && q.FIFO == found.FIFO && q.Topic == found.Topic &&
+	return q.Incarnation == found.Incarnation && q.FIFO == found.FIFO && q.Topic == found.Topic && q.TopicCreated == found.TopicCreated &&
 		q.Created == found.Created && q.Modified == found.Modified &&
 		sameMap(q.Attributes, found.Attributes) && sameMap(q.Tags, found.Tags)
 }
@@ -116,6 +118,7 @@ func (s *queues) parse(found catalog.Queue) *queue {
 		wait:       seconds(api.AttrWait),
 		spec: consumer.Spec{
 			Topic: found.Topic, Consumer: found.Consumer, Incarnation: found.Incarnation, FIFO: found.FIFO,
+			TopicCreated: found.TopicCreated,
 			Settings: consumer.Settings{
 				Delay:                 seconds(api.AttrDelaySeconds),
 				Retention:             seconds(api.AttrRetention),
@@ -203,4 +206,23 @@ func (s *Server) queue(ctx context.Context, c *call, queueURL string) (*queue, e
 	}
 	c.event.queue = q.Name
 	return q, nil
+}
+
+// lost looks again for the queue of a request that found its topic or consumer gone,
+// so that the catalogue knows at once. A queue that is there, because its topic was
+// made again or its consumer supplied, is worth another try.
+func (s *Server) lost(c *call, err error) error {
+	name := c.event.queue
+	if name == "" || !errors.Is(err, consumer.ErrQueueGone) && !errors.Is(err, partition.ErrTopicGone) {
+		return err
+	}
+	switch _, checkErr := s.opts.Catalog.Check(s.deadlines[0].context(), name); {
+	case checkErr == nil:
+		return fmt.Errorf("%w: it was gone, and is there again", consumer.ErrUnavailable)
+	case errors.Is(checkErr, catalog.ErrNotFound):
+		s.queues.forget(name)
+		return err
+	default:
+		return checkErr
+	}
 }

@@ -126,6 +126,7 @@ func (p parts) assemble(t testing.TB) *stack {
 				pool.Forget(q.Topic)
 			}
 		},
+		OnForgotten: func(q catalog.Queue) { shared.Abandon(q.Topic, q.Consumer, q.Incarnation) },
 	}
 	if p.catalog != nil {
 		p.catalog(&co)

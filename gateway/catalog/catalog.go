@@ -86,7 +86,7 @@ func (c *Catalog) Ready() error {
 
 // Get returns the queue. A name the catalogue does not know is looked up on the
 // server at once: a topic that has the consumer becomes a queue. Errors:
-// ErrNotFound, ErrInvalidName, ErrUnavailable when the catalogue has not been
+// ErrNotFound, ErrInvalidName, *SharedConsumerError, ErrUnavailable when the catalogue has not been
 // read before ctx ended, or the server's own.
 func (c *Catalog) Get(ctx context.Context, name string) (Queue, error) {
 	e, err := c.get(ctx, name)
@@ -122,7 +122,7 @@ func (c *Catalog) get(ctx context.Context, name string) (entry, error) {
 	if ok {
 		// Whoever created it has not finished.
 		e, err = c.materialize(ctx, e)
-	} else {
+	} else if err = c.supply(ctx, name, topic, consumer); err == nil {
 		e, _, err = c.adopt(ctx, name, topic, consumer)
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"sqsgate/internal/topicid"
 	"sqsgate/internal/ydbstatus"
 )
 
@@ -108,8 +109,10 @@ func (c *Catalog) adopt(ctx context.Context, name, topic, consumer string) (e en
 	if err != nil {
 		return entry{}, false, err
 	}
-	if consumerOf(t, consumer) == nil {
+	if c := consumerOf(t, consumer); c == nil {
 		return entry{}, false, ErrNotFound
+	} else if shared(c) {
+		return entry{}, false, &SharedConsumerError{Topic: topic, Consumer: consumer}
 	}
 	now := time.Now().Unix()
 	if made := t.GetSelf().GetCreatedAt().GetPlanStep(); made > 0 {
@@ -117,7 +120,7 @@ func (c *Catalog) adopt(ctx context.Context, name, topic, consumer string) (e en
 	}
 	o, err := c.write(ctx, record{
 		Op: opCreate, Name: name, Incarnation: newIncarnation(), Time: now, FIFO: fifo(topic),
-		Bound: true, TopicCreated: topicIdentity(t.GetSelf()),
+		Bound: true, TopicCreated: topicid.Of(t.GetSelf()),
 	})
 	if err != nil {
 		return entry{}, false, err
@@ -162,7 +165,7 @@ func (c *Catalog) materialize(ctx context.Context, e entry) (entry, error) {
 		return entry{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	o, err := c.write(ctx, record{
-		Op: opBind, Name: e.Name, Incarnation: e.Incarnation, TopicCreated: topicIdentity(t.GetSelf()),
+		Op: opBind, Name: e.Name, Incarnation: e.Incarnation, TopicCreated: topicid.Of(t.GetSelf()),
 	})
 	if err != nil {
 		return entry{}, err
@@ -194,6 +197,9 @@ func (c *Catalog) ensureTopic(ctx context.Context, e entry) (*Ydb_Topic.Describe
 			return nil, err
 		}
 	}
+	if shared(consumerOf(t, e.Consumer)) {
+		return nil, &SharedConsumerError{Topic: e.Topic, Consumer: e.Consumer}
+	}
 	if t != nil && consumerOf(t, e.Consumer) == nil {
 		// A topic of others: only what was asked for by name is changed on it.
 		plain, _ := settingsOf(nil, c.opts.TopicRetention)
@@ -203,11 +209,7 @@ func (c *Catalog) ensureTopic(ctx context.Context, e entry) (*Ydb_Topic.Describe
 				return nil, err
 			}
 		}
-		err := c.addConsumer(ctx, e.Topic, s.consumer(e.Consumer, true))
-		if refused(err) {
-			err = c.addConsumer(ctx, e.Topic, s.consumer(e.Consumer, false))
-		}
-		if err != nil {
+		if err := c.addConsumer(ctx, e.Topic, e.Consumer, s); err != nil {
 			return nil, err
 		}
 		if t, err = c.server.describe(ctx, e.Topic); err != nil {
@@ -236,12 +238,44 @@ func (c *Catalog) keepLongEnough(ctx context.Context, t *Ydb_Topic.DescribeTopic
 }
 
 // addConsumer is no error when the consumer is there already.
-func (c *Catalog) addConsumer(ctx context.Context, topic string, consumer *Ydb_Topic.Consumer) error {
-	err := c.server.alter(ctx, &Ydb_Topic.AlterTopicRequest{
-		Path: topic, AddConsumers: []*Ydb_Topic.Consumer{consumer},
-	})
+func (c *Catalog) addConsumer(ctx context.Context, topic, consumer string, s settings) error {
+	err := c.alterConsumers(ctx, topic, s.consumer(consumer, true))
+	if refused(err) { // the server may be too old for an availability period
+		err = c.alterConsumers(ctx, topic, s.consumer(consumer, false))
+	}
+	return err
+}
+
+func (c *Catalog) alterConsumers(ctx context.Context, topic string, add *Ydb_Topic.Consumer) error {
+	err := c.server.alter(ctx, &Ydb_Topic.AlterTopicRequest{Path: topic, AddConsumers: []*Ydb_Topic.Consumer{add}})
 	if ydbstatus.Is(err, Ydb.StatusIds_ALREADY_EXISTS) {
 		return nil
+	}
+	return err
+}
+
+// supply makes the consumer of a topic that others created, where that is wished. It
+// is no error when there is no such topic.
+func (c *Catalog) supply(ctx context.Context, name, topic, consumer string) error {
+	if _, leaving := c.leaving(name); leaving || !c.opts.AutoCreateConsumer {
+		return nil
+	}
+	t, err := c.server.describe(ctx, topic)
+	if err != nil || t == nil || consumerOf(t, consumer) != nil {
+		return err
+	}
+	s, err := settingsOf(nil, c.opts.TopicRetention)
+	if err != nil {
+		return err
+	}
+	err = c.addConsumer(ctx, topic, consumer, s)
+	switch {
+	case missing(err):
+		return nil // the topic has gone
+	case refused(err):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	case err == nil:
+		c.logger.LogAttrs(ctx, slog.LevelInfo, "consumer made", slog.String("topic", topic), slog.String("consumer", consumer))
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
+
+	"sqsgate/internal/topicid"
 )
 
 // Delete removes the queue and returns what it was. From the record on the queue
@@ -44,7 +46,7 @@ func (c *Catalog) finishDelete(ctx context.Context, e entry) error {
 	if err != nil {
 		return err
 	}
-	if consumerOf(t, e.Consumer) != nil && sameTopic(e.topicCreated, topicIdentity(t.GetSelf())) {
+	if consumerOf(t, e.Consumer) != nil && topicid.Same(e.TopicCreated, topicid.Of(t.GetSelf())) {
 		if len(t.GetConsumers()) == 1 {
 			err = c.server.drop(ctx, e.Topic)
 		} else {

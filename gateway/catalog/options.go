@@ -40,6 +40,15 @@ type Options struct {
 	// must return soon and not call methods that change queues.
 	OnChange func(q Queue, deleted bool)
 
+	// OnForgotten, if set, is told of a queue that this gateway has found without its
+	// topic or consumer, though nobody deleted it: what else belongs to it may go. Not
+	// of one whose topic was made again, which may be in use by now. It must return
+	// soon.
+	OnForgotten func(q Queue)
+	// AutoCreateConsumer has Get make the consumer of a queue whose topic is there
+	// without it.
+	AutoCreateConsumer bool
+
 	Logger     *slog.Logger          // nil = discard
 	Registerer prometheus.Registerer // nil = no metrics are exported
 }

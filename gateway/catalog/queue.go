@@ -23,7 +23,10 @@ type Queue struct {
 	Topic string
 	// Consumer is the queue's consumer on the topic.
 	Consumer string
-	FIFO     bool
+	// TopicCreated tells the topic from a later one at the same path; "" when the
+	// server does not say.
+	TopicCreated string
+	FIFO         bool
 	// Incarnation is random and new when the queue, or its topic, was made again.
 	Incarnation uint64
 	// DeduplicationScope of a FIFO queue is the one it was created with, "queue" or

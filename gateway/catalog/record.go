@@ -37,7 +37,7 @@ type record struct {
 	// Time of the change, epoch seconds: create and set.
 	Time int64 `json:"time,omitempty"`
 	FIFO bool  `json:"fifo,omitempty"`
-	// TopicCreated tells which topic the queue has, see topicIdentity: bind, and
+	// TopicCreated tells which topic the queue has, see topicid.Of: bind, and
 	// create for a topic that is there already.
 	TopicCreated string `json:"topic_created,omitempty"`
 	Bound        bool   `json:"bound,omitempty"`

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Scheme"
+
+	"sqsgate/internal/topicid"
 )
 
 const (
@@ -90,7 +92,7 @@ func (w *walker) topics(ctx context.Context) (map[string]string, error) {
 			case Ydb_Scheme.Entry_DIRECTORY:
 				dirs = append(dirs, p)
 			case Ydb_Scheme.Entry_TOPIC, Ydb_Scheme.Entry_PERS_QUEUE_GROUP:
-				topics[p] = topicIdentity(child)
+				topics[p] = topicid.Of(child)
 			}
 		}
 	}
@@ -134,7 +136,7 @@ func (w *walker) checkKnown(ctx context.Context, topics map[string]string) (fail
 	var doubtful []string
 	for name, e := range w.c.state.queues {
 		identity, listed := topics[e.Topic]
-		if !e.bound || !listed || !sameTopic(identity, e.topicCreated) {
+		if !e.bound || !listed || !topicid.Same(identity, e.TopicCreated) {
 			doubtful = append(doubtful, name)
 		}
 	}

@@ -195,19 +195,6 @@ func sleep(ctx context.Context, n int) bool {
 	}
 }
 
-// topicIdentity tells a topic from another one made later at the same path; ""
-// when the server does not say when it was created.
-func topicIdentity(entry *Ydb_Scheme.Entry) string {
-	created := entry.GetCreatedAt()
-	if created.GetPlanStep() == 0 && created.GetTxId() == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d/%d", created.GetPlanStep(), created.GetTxId())
-}
-
-// sameTopic reports whether the two identities may be those of one topic.
-func sameTopic(a, b string) bool { return a == "" || b == "" || a == b }
-
 func consumerOf(topic *Ydb_Topic.DescribeTopicResult, name string) *Ydb_Topic.Consumer {
 	for _, c := range topic.GetConsumers() {
 		if c.GetName() == name {

@@ -23,10 +23,7 @@ type state struct {
 // entry is a queue and what is known of its topic.
 type entry struct {
 	Queue
-	// bound: the topic has been seen to exist. topicCreated tells it from a later
-	// topic at the same path; "" when the server does not say.
-	bound        bool
-	topicCreated string
+	bound bool // the topic has been seen to exist
 }
 
 // verdict says what a record came to.
@@ -90,7 +87,7 @@ func (s *state) apply(offset int64, r *record) (outcome, []change) {
 		if e.bound {
 			return outcome{verdict: applied, entry: e}, nil
 		}
-		e.bound, e.topicCreated = true, r.TopicCreated
+		e.bound, e.TopicCreated = true, r.TopicCreated
 	case opSet:
 		e.Attributes = merged(e.Attributes, r.Set, r.Remove)
 		e.Modified = max(e.Modified, r.Time)
@@ -239,15 +236,16 @@ func (s *state) entry(q *storedQueue) (entry, error) {
 			Name: name, Topic: topic, Consumer: consumer, FIFO: q.FIFO, Incarnation: q.Incarnation,
 			DeduplicationScope: scope,
 			Created:            q.Created, Modified: q.Modified, Attributes: q.Attributes, Tags: q.Tags,
+			TopicCreated: q.TopicCreated,
 		},
-		bound: q.Bound, topicCreated: q.TopicCreated,
+		bound: q.Bound,
 	}, nil
 }
 
 func stored(e entry) storedQueue {
 	return storedQueue{
 		Name: e.Name, Incarnation: e.Incarnation, FIFO: e.FIFO, Scope: e.DeduplicationScope, Created: e.Created, Modified: e.Modified,
-		TopicCreated: e.topicCreated, Bound: e.bound, Attributes: e.Attributes, Tags: e.Tags,
+		TopicCreated: e.TopicCreated, Bound: e.bound, Attributes: e.Attributes, Tags: e.Tags,
 	}
 }
 

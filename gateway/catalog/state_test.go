@@ -89,11 +89,11 @@ func TestStateFields(t *testing.T) {
 		t.Error(diff)
 	}
 	bound := apply(1, record{Op: opBind, Name: "dir/a.fifo@c", Incarnation: 5, TopicCreated: "1/2"})
-	if !bound.entry.bound || bound.entry.topicCreated != "1/2" {
+	if !bound.entry.bound || bound.entry.TopicCreated != "1/2" {
 		t.Errorf("bind: %+v", bound.entry)
 	}
 	second := record{Op: opBind, Name: "dir/a.fifo@c", Incarnation: 5, TopicCreated: "3/4"}
-	if o, changes := s.apply(2, &second); o.entry.topicCreated != "1/2" || changes != nil {
+	if o, changes := s.apply(2, &second); o.entry.TopicCreated != "1/2" || changes != nil {
 		t.Error("a second bind changes the topic")
 	}
 	set := apply(3, record{Op: opSet, Name: "dir/a.fifo@c", Incarnation: 5, Time: 90, Set: map[string]string{"DelaySeconds": "9"}, Remove: []string{"VisibilityTimeout"}})

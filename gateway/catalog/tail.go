@@ -206,5 +206,5 @@ func (c *Catalog) ensureLog(ctx context.Context) error {
 	if consumerOf(topic, logConsumer) != nil {
 		return nil
 	}
-	return c.addConsumer(ctx, c.log, important)
+	return c.alterConsumers(ctx, c.log, important)
 }

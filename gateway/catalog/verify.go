@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+
+	"sqsgate/internal/topicid"
 )
 
 // Check returns the queue after asking the server whether its topic and consumer
@@ -32,12 +35,25 @@ func (c *Catalog) verify(ctx context.Context, e entry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if consumerOf(t, e.Consumer) != nil && sameTopic(e.topicCreated, topicIdentity(t.GetSelf())) {
+	consumer := consumerOf(t, e.Consumer)
+	same := topicid.Same(e.TopicCreated, topicid.Of(t.GetSelf()))
+	if consumer != nil && !shared(consumer) && same {
 		return true, nil
 	}
-	_, err = c.write(ctx, record{Op: opForget, Name: e.Name, Incarnation: e.Incarnation})
-	return false, err
+	o, err := c.write(ctx, record{Op: opForget, Name: e.Name, Incarnation: e.Incarnation})
+	if err != nil || o.verdict != applied {
+		return false, err
+	}
+	c.logger.LogAttrs(ctx, slog.LevelWarn, "a queue is gone that nobody has deleted here",
+		slog.String("queue", e.Name), slog.Bool("topic", t != nil), slog.Bool("consumer", consumer != nil), slog.Bool("same_topic", same))
+	if c.opts.OnForgotten != nil && consumer == nil {
+		c.opts.OnForgotten(e.Queue)
+	}
+	return false, nil
 }
 
 // gone reports that err says there is no queue, which is an answer and no fault.
-func gone(err error) bool { return errors.Is(err, ErrNotFound) }
+func gone(err error) bool {
+	var shared *SharedConsumerError
+	return errors.Is(err, ErrNotFound) || errors.As(err, &shared)
+}

@@ -171,8 +171,11 @@ func (p *gatewayProcess) assemble(context.Context) (err error) {
 		TopicRetention:  retention,
 		RefreshInterval: p.cfg.RefreshInterval,
 		OnChange:        p.queueChanged,
-		Logger:          p.log,
-		Registerer:      p.reg,
+		OnForgotten:     p.queueForgotten,
+
+		AutoCreateConsumer: p.cfg.AutoCreateConsumer,
+		Logger:             p.log,
+		Registerer:         p.reg,
 	})
 	if err != nil {
 		return fmt.Errorf("catalogue: %w", err)
@@ -293,6 +296,12 @@ func (p *gatewayProcess) queueChanged(q catalog.Queue, deleted bool) {
 		p.consumer.Forget(q.Topic, q.Consumer, q.Incarnation)
 		p.pool.Forget(q.Topic)
 	}
+}
+
+// queueForgotten hears of queues that others have taken away with their topic or
+// consumer.
+func (p *gatewayProcess) queueForgotten(q catalog.Queue) {
+	p.consumer.Abandon(q.Topic, q.Consumer, q.Incarnation)
 }
 
 // serve starts what runs until stop.

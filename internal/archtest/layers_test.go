@@ -16,7 +16,7 @@ type layer struct {
 
 // leaves are the internal packages that every layer may use. They know only
 // each other.
-var leaves = []string{"internal/invariant", "internal/logread", "internal/logwrite", "internal/ydbstatus"}
+var leaves = []string{"internal/invariant", "internal/logread", "internal/logwrite", "internal/topicid", "internal/ydbstatus"}
 
 var layers = []layer{
 	{"cmd/sqsgate", []string{"config", "internal/app"}},
