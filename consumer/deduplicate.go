@@ -55,6 +55,13 @@ func (d *deduplicator) purge() {
 	d.purged = time.Now().UnixMilli()
 }
 
+// purgedBefore notes a purge of an earlier owner, at ms at the latest.
+func (d *deduplicator) purgedBefore(at int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.purged = max(d.purged, at)
+}
+
 // deduplicationKey is what equals for duplicates: the id, with the group where
 // the scope is the group. The zero Hash means that there is no id.
 func (q *Queue) deduplicationKey(id DeduplicationID) lease.Hash {
@@ -186,37 +193,70 @@ func (t *tenure) loadDeduplication(ctx context.Context) error {
 	window := deduplicationWindow.Milliseconds()
 	recent := t.now() - window
 	since := recent
-	if err := t.loadAncestors(ctx, since); err != nil || end == 0 {
-		return err
+	first, waiting := int64(0), false // when the first message to be loaded was written
+	if cursor < end {
+		m, ok, err := t.source.at(ctx, cursor)
+		if err != nil {
+			return err
+		}
+		first, waiting = m.WriteTime, ok
+	}
+	before := since
+	if waiting {
+		before = min(since, first-window)
 	}
 	purged := t.machine.PurgeMark() // a purge forgets the ids
+	if err := t.notePurge(ctx, purged, end); err != nil {
+		return err
+	}
+	if err := t.loadElders(ctx, partitions, before); err != nil || end == 0 {
+		return err
+	}
 	note := func(m *logread.Message) {
 		key := t.deduplicationKey(m)
 		if key == (lease.Hash{}) || m.Offset < purged {
 			return
 		}
-		if m.Offset < cursor {
-			t.machine.Seen(key, m.WriteTime, m.Offset)
+		if m.Offset < cursor && !t.machine.Seen(key, m.WriteTime, m.Offset) {
+			return
 		}
 		if m.WriteTime > recent {
 			t.s.q.dedup.add(key, m.WriteTime, t.s.partition, m.Offset)
 		}
 	}
-	if cursor < end {
-		first, ok, err := t.source.at(ctx, cursor)
-		switch {
-		case err != nil:
+	switch {
+	case waiting && first < since && cursor > 0:
+		// What lies between, all that waits, would tell nothing.
+		if err := t.source.since(ctx, millis(before), cursor, note); err != nil {
 			return err
-		case ok && first.WriteTime < since && cursor == 0:
-			// Nothing lies before the first message.
-		case ok && first.WriteTime < since:
-			// What lies between, all that waits, would tell nothing.
-			if err := t.source.since(ctx, millis(first.WriteTime-window), cursor, note); err != nil {
-				return err
-			}
-		case ok:
-			since = first.WriteTime - window
 		}
+	case waiting && first >= since:
+		since = before
 	}
 	return t.source.since(ctx, millis(since), end, note)
+}
+
+// notePurge finds out how long ago the partition or one before it was purged, at
+// least: the server may still know the ids.
+func (t *tenure) notePurge(ctx context.Context, mark, end int64) error {
+	for _, e := range t.machine.Elders() {
+		if e.Purged > 0 {
+			t.s.q.dedup.purgedBefore(t.now())
+		}
+	}
+	if mark == 0 {
+		return nil
+	}
+	at := t.now()
+	if mark < end {
+		m, ok, err := t.source.at(ctx, mark)
+		if err != nil {
+			return err
+		}
+		if ok {
+			at = min(at, m.WriteTime)
+		}
+	}
+	t.s.q.dedup.purgedBefore(at)
+	return nil
 }

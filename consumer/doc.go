@@ -36,7 +36,9 @@
 //
 // The window of deduplication ids is the queue's, in memory (deduplicate.go): a send
 // claims its id, and the shards load what the log says of the last five minutes. A
-// child partition holds the groups that its ancestors still have (family.go).
+// child partition holds the groups that its ancestors still have (family.go), and
+// inherits what is needed to judge by their logs which messages are duplicates
+// (estate.go).
 //
 // # Goroutines
 //
@@ -65,6 +67,8 @@
 //     journal, under that move's number, and leaves the queue after the write. It comes
 //     back only when it is not in the target (absent.go).
 //   - What is told to a child partition of its parent's groups is durable.
+//   - Which messages are duplicates follows from the logs of a partition and its
+//     ancestors, and from what their journals said when the partition began.
 //   - The committed offset is one that a durable state implies; a child's is committed
 //     only in a session of its own, after its parent's.
 //   - The journal is trimmed only below the snapshots of all partitions that share it.

@@ -2,11 +2,9 @@ package consumer
 
 import (
 	"bytes"
-	"context"
 	"slices"
 
 	"sqsgate/consumer/lease"
-	"sqsgate/internal/logread"
 )
 
 // A FIFO partition that was split has children, and a message of a group in a
@@ -138,6 +136,10 @@ func (t *tenure) end(now int64) {
 	t.input(now, lease.Input{Kind: lease.Ended})
 	t.ended = true
 	t.s.ended.Store(true)
+	for _, h := range t.heirs {
+		t.answerHeir(h)
+	}
+	t.heirs = nil
 	if t.s.q.spec.FIFO {
 		for _, child := range t.s.q.descendants(t.s.partition) {
 			t.answerChild(child)
@@ -161,6 +163,10 @@ func (t *tenure) tellFamily(b *batch) {
 		a.child.post(event{kind: eventHeld, elder: t.s.partition, groups: a.groups})
 	}
 	t.drained(b.drained)
+	for _, h := range b.heirs {
+		h.known = true
+		close(h.done)
+	}
 }
 
 // drained tells the children which groups they hold no longer.
@@ -172,30 +178,4 @@ func (t *tenure) drained(groups []lease.Hash) {
 	for _, child := range t.s.q.descendants(t.s.partition) {
 		child.post(event{kind: eventFreed, elder: t.s.partition, groups: groups})
 	}
-}
-
-// loadAncestors notes the deduplication ids of the last five minutes of those
-// ancestors that no shard serves any more: their groups live on here.
-func (t *tenure) loadAncestors(ctx context.Context, since int64) error {
-	q := t.s.q
-	type ancestor struct{ id, end int64 }
-	var unserved []ancestor
-	q.mu.Lock()
-	for _, id := range q.partitions.ancestors(t.s.partition) {
-		if q.shards[id] == nil && q.partitions[id].end > 0 {
-			unserved = append(unserved, ancestor{id, q.partitions[id].end})
-		}
-	}
-	q.mu.Unlock()
-	for _, a := range unserved {
-		err := q.source(a.id).since(ctx, millis(since), a.end, func(m *logread.Message) {
-			if key := t.deduplicationKey(m); key != (lease.Hash{}) {
-				q.dedup.add(key, m.WriteTime, a.id, m.Offset)
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -24,7 +24,7 @@ func (t *tenure) handle(now int64, e *event) error {
 	case eventAck:
 		return t.acked(now, e.ack)
 	case eventConfigure:
-		t.machine.Configure(now, t.config())
+		t.machine.Configure(now, t.s.q.config())
 	case eventCounts:
 		t.count(e.counts)
 	case eventBarrier:
@@ -39,6 +39,10 @@ func (t *tenure) handle(now int64, e *event) error {
 		t.held(now, e.elder, e.groups)
 	case eventFreed:
 		t.freed(now, e.elder, e.groups)
+	case eventHeirAsks:
+		t.answerHeir(e.heir)
+	case eventElderPurged:
+		t.input(now, lease.Input{Kind: lease.Forget, Partition: e.elder, Upto: e.offset})
 	case eventMoved:
 		t.moved(now, e.sequence, e.moves)
 	}
@@ -213,6 +217,10 @@ func (t *tenure) acked(now int64, ack journal.Ack) error {
 	}
 	t.appending = false
 	t.commits.acked(now)
+	if t.unborn {
+		t.unborn = false
+		t.s.q.trims.set(t.s.partition, t.begin)
+	}
 	if ack.SnapshotOffset >= 0 {
 		t.s.q.trims.set(t.s.partition, ack.SnapshotOffset)
 		t.trim()
@@ -224,6 +232,9 @@ func (t *tenure) acked(now int64, ack journal.Ack) error {
 // publishBatch lets what is durable now take its effect.
 func (t *tenure) publishBatch(b *batch) {
 	for _, c := range b.calls {
+		if in := &c.inputs[0]; in.Kind == lease.Purge {
+			t.tellPurge(in.Upto) // before the answer: what is sent after it is loaded later
+		}
 		switch {
 		case len(c.leased) > 0:
 			t.deliver(c)

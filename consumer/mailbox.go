@@ -12,18 +12,20 @@ import (
 type eventKind uint8
 
 const (
-	eventCall      eventKind = iota + 1 // a request: call
-	eventData                           // messages of the feed
-	eventAck                            // the journal answered
-	eventConfigure                      // the queue's settings changed
-	eventCounts                         // count: counts
-	eventBarrier                        // tell when the cursor has passed: barrier
-	eventFeedLost                       // the feed cannot go on: err
-	eventChildAsks                      // a child wants to know which groups it must hold
-	eventHeld                           // the groups to hold for an elder
-	eventFreed                          // groups to hold no longer
-	eventEnded                          // the feed has read the last message of a split partition
-	eventMoved                          // the moves up to sequence are done, those in moves refused
+	eventCall        eventKind = iota + 1 // a request: call
+	eventData                             // messages of the feed
+	eventAck                              // the journal answered
+	eventConfigure                        // the queue's settings changed
+	eventCounts                           // count: counts
+	eventBarrier                          // tell when the cursor has passed: barrier
+	eventFeedLost                         // the feed cannot go on: err
+	eventChildAsks                        // a child wants to know which groups it must hold
+	eventHeld                             // the groups to hold for an elder
+	eventFreed                            // groups to hold no longer
+	eventEnded                            // the feed has read the last message of a split partition
+	eventHeirAsks                         // a child that begins wants its estate: heir
+	eventElderPurged                      // an elder was purged up to offset
+	eventMoved                            // the moves up to sequence are done, those in moves refused
 )
 
 type event struct {
@@ -39,7 +41,9 @@ type event struct {
 	sequence uint64
 	moves    []move
 	child    *shard
-	elder    int64 // eventHeld, eventFreed: the partition that tells
+	heir     *heir
+	elder    int64 // the partition that tells
+	offset   int64
 	groups   []lease.Hash
 	err      error
 }

@@ -113,6 +113,8 @@ func failCalls(events []event) {
 			close(e.counts.done)
 		case e.barrier != nil:
 			close(e.barrier.passed)
+		case e.heir != nil:
+			close(e.heir.done)
 		}
 	}
 }

@@ -147,7 +147,8 @@ func (s *stack) dropTopic(path string) {
 // message is one message to write.
 type message struct {
 	body, group, deduplication string
-	delay                      int // seconds, with a group or without
+	delay                      int  // seconds, with a group or without
+	private                    bool // the server does not know the id
 }
 
 // write stores messages in a partition and tells the consumer, as the gateway
@@ -177,7 +178,7 @@ func (s *stack) write(partition int64, messages ...message) int64 {
 	answer()
 	request := &Ydb_Topic.StreamWriteMessage_WriteRequest{Codec: int32(Ydb_Topic.Codec_CODEC_RAW)}
 	for i, m := range messages {
-		out := codec.Message{Body: []byte(m.body), GroupID: m.group, DeduplicationID: m.deduplication, DelaySeconds: -1}
+		out := codec.Message{Body: []byte(m.body), GroupID: m.group, DeduplicationID: m.deduplication, DelaySeconds: -1, PrivateDeduplication: m.private}
 		if m.delay > 0 {
 			out.DelaySeconds = m.delay
 		}

@@ -60,6 +60,11 @@ type tenure struct {
 	moving          []*call // MoveOuts whose moves are not over
 	elders          elders
 	ended           bool // the partition was split and is loaded to its end
+	heirs           []*heir
+	// unborn: what was inherited is not durable. Until then the journal is kept from
+	// where it begins, since the ancestors' part of it is still needed.
+	unborn bool
+	begin  int64
 
 	snapshots snapshotPolicy
 	commits   commitProgress
@@ -72,6 +77,7 @@ type batch struct {
 	drained []lease.Hash // groups that the children need not hold any more
 	moved   uint64       // moves up to this one are over
 	asked   []asked      // children that asked which groups they must hold
+	heirs   []*heir      // children that asked what they inherit
 }
 
 func (b *batch) reset() {
@@ -90,6 +96,7 @@ func (s *shard) tenure(ctx context.Context) error {
 		average: 1024,
 	}
 	t.mover.t = t
+	s.ended.Store(false)
 	t.source = s.q.source(s.partition)
 	defer func() {
 		cancel()
@@ -116,7 +123,7 @@ func (t *tenure) open(ctx context.Context) error {
 		Topics:    s.q.c.opts.Topics,
 		Path:      s.q.journalTopic,
 		Partition: s.partition % s.q.journalPartitions,
-		Key:       journal.Key{Incarnation: s.q.spec.Incarnation, Partition: s.partition},
+		Key:       s.q.journalKey(s.partition),
 		Owner:     s.q.c.opts.Address,
 		Acked:     func(a journal.Ack) { s.post(event{kind: eventAck, tenure: t.id, ack: a}) },
 	})
@@ -132,11 +139,17 @@ func (t *tenure) open(ctx context.Context) error {
 	if err := t.checkAhead(ctx, replay); err != nil {
 		return err
 	}
+	inherited := t.machine.Inherited()
 	if committed := s.committed.Load(); committed > t.machine.Cursor() {
 		// Somebody else finished these, or the journal is new to an old topic.
 		t.input(t.now(), lease.Input{Kind: lease.Gap, Upto: committed})
 	}
-	s.q.trims.set(s.partition, replay.SnapshotOffset)
+	if err := t.inherit(ctx); err != nil {
+		return fmt.Errorf("inheriting deduplication ids: %w", err)
+	}
+	if t.unborn, t.begin = t.machine.Inherited() != inherited, replay.SnapshotOffset; !t.unborn {
+		s.q.trims.set(s.partition, replay.SnapshotOffset)
+	}
 	t.snapshots.begin(replay, t.now())
 	t.commits.session, t.commits.sent = s.partitionSession.Load(), s.committed.Load()
 	if s.q.spec.FIFO {
@@ -160,19 +173,30 @@ func (t *tenure) open(ctx context.Context) error {
 
 // restore builds the machine from what the journal holds.
 func (t *tenure) restore(replay journal.Replay) error {
-	t.machine = lease.New(t.config())
+	t.machine = lease.New(t.s.q.config())
+	if err := replayInto(t.machine, replay); err != nil {
+		return err
+	}
+	t.machine.Replayed(t.now())
+	return nil
+}
+
+func replayInto(m *lease.Machine, replay journal.Replay) error {
 	if replay.Snapshot != nil {
-		if err := t.machine.Restore(replay.Snapshot); err != nil {
+		if err := m.Restore(replay.Snapshot); err != nil {
 			return fmt.Errorf("%w: snapshot: %w", journal.ErrDamaged, err)
 		}
 	}
 	for _, op := range replay.Ops {
-		if err := t.machine.Apply(op); err != nil {
+		if err := m.Apply(op); err != nil {
 			return fmt.Errorf("%w: %w", journal.ErrDamaged, err)
 		}
 	}
-	t.machine.Replayed(t.now())
 	return nil
+}
+
+func (q *Queue) journalKey(partition int64) journal.Key {
+	return journal.Key{Incarnation: q.spec.Incarnation, Partition: partition}
 }
 
 // checkAhead refuses a journal that knows of messages which the topic has not
@@ -195,7 +219,7 @@ func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
 			last = max(last, op.Offset+1)
 		case lease.OpPurge:
 			last = max(last, op.Offset)
-		case lease.OpMoved:
+		case lease.OpMoved, lease.OpInherit, lease.OpElderDuplicate:
 		}
 	}
 	if last > end {
@@ -204,21 +228,21 @@ func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
 	return nil
 }
 
-func (t *tenure) config() lease.Config {
-	settings := t.s.q.settings.Load()
+func (q *Queue) config() lease.Config {
+	settings := q.settings.Load()
 	return lease.Config{
-		FIFO:                t.s.q.spec.FIFO,
+		FIFO:                q.spec.FIFO,
 		Delay:               settings.Delay.Milliseconds(),
 		Retention:           settings.Retention.Milliseconds(),
-		MaxReceives:         t.maxReceives(settings),
+		MaxReceives:         q.maxReceives(settings),
 		DeduplicationWindow: deduplicationWindow.Milliseconds(),
-		MaxBytes:            t.s.q.c.opts.MaxAnswerBytes,
-		MoveOversize:        !t.s.q.c.opts.SkipOversized,
+		MaxBytes:            q.c.opts.MaxAnswerBytes,
+		MoveOversize:        !q.c.opts.SkipOversized,
 	}
 }
 
-func (t *tenure) maxReceives(s *Settings) uint32 {
-	if t.s.q.c.opts.Sequence == nil || s.DeadLetterTopic == "" {
+func (q *Queue) maxReceives(s *Settings) uint32 {
+	if q.c.opts.Sequence == nil || s.DeadLetterTopic == "" {
 		return 0
 	}
 	return uint32(s.MaxReceiveCount)
@@ -344,5 +368,9 @@ func (t *tenure) failAll() {
 	for _, b := range t.barriers {
 		close(b.passed)
 	}
+	for _, h := range slices.Concat(t.sealed.heirs, t.pending.heirs, t.heirs) {
+		close(h.done)
+	}
+	t.heirs = nil
 	t.sealed, t.pending, t.moving, t.barriers = batch{}, batch{}, nil, nil
 }

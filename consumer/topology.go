@@ -188,7 +188,7 @@ func (q *Queue) settled() bool {
 		sh := q.shards[id]
 		switch {
 		case sh != nil:
-			if !sh.serving.Load() && sh.broken() == nil {
+			if !sh.serving.Load() && sh.broken() == nil && !q.waitsForParent(id) {
 				return false
 			}
 		case p.finished(), q.waitsForParent(id):

@@ -156,6 +156,13 @@ func appendOps(b []byte, ops []lease.Op, wall int64) []byte {
 		case lease.OpDuplicate:
 			b = binary.AppendUvarint(b, uint64(op.Count))
 			b = binary.AppendVarint(b, op.Time-wall)
+		case lease.OpInherit:
+			b = binary.AppendUvarint(b, op.Target)
+			b = binary.AppendVarint(b, op.Time-wall)
+		case lease.OpElderDuplicate:
+			b = binary.AppendUvarint(b, op.Target)
+			b = binary.AppendUvarint(b, uint64(op.Count))
+			b = binary.AppendVarint(b, op.Time-wall)
 		case lease.OpPurge:
 		}
 	}
@@ -244,6 +251,13 @@ func (d *decoder) ops(wall int64) []lease.Op {
 				copy(op.Hash[:], d.bytes(uint64(len(op.Hash))))
 			}
 		case lease.OpDuplicate:
+			op.Count = int64(d.uvarint())
+			op.Time = wall + d.varint()
+		case lease.OpInherit:
+			op.Target = d.uvarint()
+			op.Time = wall + d.varint()
+		case lease.OpElderDuplicate:
+			op.Target = d.uvarint()
 			op.Count = int64(d.uvarint())
 			op.Time = wall + d.varint()
 		case lease.OpPurge:

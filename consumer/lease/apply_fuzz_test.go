@@ -11,7 +11,7 @@ import (
 func opOf(b []byte) lease.Op {
 	op := lease.Op{
 		Kind: lease.OpKind(b[0]), Offset: int64(b[1]), Count: int64(b[2] & 15), Time: int64(b[3]),
-		Deadline: int64(b[4]), Sequence: uint64(b[5]),
+		Deadline: int64(b[4]), Sequence: uint64(b[5]), Target: uint64(b[7] & 3),
 	}
 	op.Hash[0] = b[6] & 3
 	return op
@@ -20,7 +20,7 @@ func opOf(b []byte) lease.Op {
 func bytesOf(op lease.Op) []byte {
 	return []byte{
 		byte(op.Kind), byte(op.Offset), byte(op.Count), byte(op.Time),
-		byte(op.Deadline), byte(op.Sequence), op.Hash[0], 0,
+		byte(op.Deadline), byte(op.Sequence), op.Hash[0], byte(op.Target),
 	}
 }
 
@@ -33,6 +33,8 @@ func FuzzApply(f *testing.F) {
 		{Kind: lease.OpAttempt, Offset: 3, Count: 2, Time: 10, Hash: lease.Hash{1}},
 		{Kind: lease.OpAttempt, Offset: 6, Count: 1, Time: 10},
 		{Kind: lease.OpDuplicate, Offset: 12, Count: 2, Time: 5},
+		{Kind: lease.OpInherit, Target: 3, Offset: 7, Time: 5},
+		{Kind: lease.OpElderDuplicate, Target: 3, Offset: 9, Count: 2, Time: 4},
 		{Kind: lease.OpVisible, Offset: 4, Deadline: 250},
 		{Kind: lease.OpMove, Offset: 2, Sequence: 1},
 		{Kind: lease.OpMove, Offset: 9, Sequence: 2},

@@ -39,6 +39,7 @@ func (m *Machine) delete(offset int64, attempt uint32) Outcome {
 // purge removes everything below upto. Messages on the move to the dead-letter
 // queue finish it, since the write may be under way.
 func (m *Machine) purge(upto int64) {
+	m.forgetElders()
 	if upto <= m.purged {
 		return
 	}

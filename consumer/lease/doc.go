@@ -44,7 +44,9 @@
 // came back. Delays, groups, retention and deduplication are not journaled, since
 // the log determines them; a duplicate's removal is, because the ids that prove
 // it are forgotten in time. With it the log determines the rest: what was loaded
-// before the restart and is not known as a duplicate was the first of its id.
+// before the restart and is not known as a duplicate was the first of its id. What
+// a partition knows of those it was split from (elder.go) is journaled for the
+// same reason.
 // What is held, and that the log has ended, must be told again.
 //
 // # Invariants

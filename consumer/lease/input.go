@@ -48,6 +48,11 @@ const (
 	// Unmovable gives the message Offset of a dead-letter move back, because its
 	// target refuses it: the message stays with this queue.
 	Unmovable
+	// Inherit tells a partition that came from a split about its Elders, before the
+	// first Load. FIFO queues only, like Forget.
+	Inherit
+	// Forget says that the elder Partition was purged up to Upto.
+	Forget
 )
 
 // Input is one step's cause. Only the fields its Kind names are read.
@@ -67,6 +72,8 @@ type Input struct {
 	Sequence  uint64
 	Target    uint64 // above 0; 0 stands for the dead-letter queue
 	Groups    []Hash // not kept
+	Elders    []Elder
+	Partition int64
 }
 
 // Message is what the machine needs to know of a message of the log.

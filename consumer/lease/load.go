@@ -12,9 +12,7 @@ func (m *Machine) load(msg Message) {
 		m.Seen(msg.Deduplication, msg.WriteTime, msg.Offset)
 		return
 	}
-	if m.cfg.FIFO {
-		m.dups.expire(msg.WriteTime, m.cfg.DeduplicationWindow)
-	}
+	m.expireIDs(msg.WriteTime)
 	n := m.ahead.take(msg.Offset)
 	if m.duplicate(msg) {
 		m.emit(Op{Kind: OpDuplicate, Offset: msg.Offset, Count: 1, Time: writeTime(msg.WriteTime)})
@@ -121,16 +119,25 @@ func (m *Machine) judge(offset int64) {
 // writeTime brings a time of the log into the range an op can have.
 func writeTime(ms int64) int64 { return min(max(ms, 0), maxTime) }
 
-// Seen feeds the deduplication id of a message below the cursor, in offset
-// order with the others. After a restart the shell gives it the part of the log
-// the deduplication window before the first message to load.
-func (m *Machine) Seen(h Hash, writeTime, offset int64) {
+// expireIDs drops what is known of ids that cannot matter to messages written from
+// writeTime on.
+func (m *Machine) expireIDs(writeTime int64) {
 	if m.cfg.FIFO {
 		m.dups.expire(writeTime, m.cfg.DeduplicationWindow)
+		m.elders.expire(writeTime)
 	}
-	if m.cfg.FIFO && h != (Hash{}) && !m.dups.has(offset) {
-		m.note(h, writeTime, offset)
+}
+
+// Seen feeds the deduplication id of a message below the cursor, in offset
+// order with the others. After a restart the shell gives it the part of the log
+// the deduplication window before the first message to load. It tells whether the
+// id counts: the message was the first, and no purge has forgotten it.
+func (m *Machine) Seen(h Hash, writeTime, offset int64) bool {
+	m.expireIDs(writeTime)
+	if !m.cfg.FIFO || h == (Hash{}) || m.dups.has(offset) {
+		return false
 	}
+	return m.note(h, writeTime, offset) && offset >= m.purged
 }
 
 // note tells whether the message is the first of its id, and remembers it then.
@@ -142,8 +149,8 @@ func (m *Machine) note(h Hash, writeTime, offset int64) bool {
 		return true
 	}
 	if offset >= m.judged {
-		_, first, ok := m.seen.Lookup(h, writeTime)
-		if ok && first != offset && first >= m.purged {
+		partition, first, ok := m.seen.Lookup(h, writeTime)
+		if ok && (partition != 0 || first != offset) && m.idCounts(partition, first) {
 			return false
 		}
 	}

@@ -55,6 +55,7 @@ type Machine struct {
 	attempts attempts
 	seen     *Index
 	dups     duplicates
+	elders   elders
 	// judged: of the messages below it, those that are duplicates were journaled as
 	// such; FIFO only.
 	judged int64
@@ -147,6 +148,10 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		m.moved(in.Sequence)
 	case Unmovable:
 		m.unmovable(in.Offset, in.Visibility)
+	case Inherit:
+		m.inherit(in.Elders)
+	case Forget:
+		m.forgetElder(in.Partition, in.Upto)
 	default:
 		panic(fmt.Sprintf("lease: unknown input kind %d", in.Kind))
 	}

@@ -23,6 +23,8 @@ type model struct {
 	ended     bool
 	crowded   bool // 30 were in flight once, so that a group may be noisy; see TestFair
 	attempts  map[lease.Hash]*try
+	elders    map[int64][]*message // what is in the logs of the elder partitions
+	marks     map[int64]int64      // how far those were purged
 }
 
 // try is a receive with an attempt id.
@@ -34,6 +36,7 @@ type try struct {
 type message struct {
 	lease.Message
 	gone        bool
+	repeat      bool  // a duplicate
 	until       int64 // invisible until then
 	leased      bool  // until ends a lease
 	hidden      bool  // was invisible when last looked at
@@ -163,7 +166,8 @@ func (q *model) delay(m *message) {
 
 func (q *model) load(msg lease.Message) {
 	m := &message{Message: msg}
-	m.gone = q.duplicate(msg)
+	m.repeat = q.duplicate(msg)
+	m.gone = m.repeat
 	q.msgs = append(q.msgs, m)
 	q.cursor = msg.Offset + 1
 	if q.expired(m) {
@@ -172,19 +176,22 @@ func (q *model) load(msg lease.Message) {
 	q.delay(m)
 }
 
-// duplicate scans for the accepted messages of the id.
+// duplicate scans for a message with the id that counts: one that is no duplicate
+// itself and was not purged.
 func (q *model) duplicate(msg lease.Message) bool {
 	if !q.cfg.FIFO || msg.Deduplication == (lease.Hash{}) {
 		return false
 	}
-	var accepted *message
-	for _, m := range q.msgs {
-		if m.Deduplication == msg.Deduplication && m.Offset >= q.purged &&
-			(accepted == nil || m.WriteTime-accepted.WriteTime >= q.cfg.DeduplicationWindow) {
-			accepted = m
+	repeats := func(m *message, purged int64) bool {
+		return m.Deduplication == msg.Deduplication && !m.repeat && m.Offset >= purged &&
+			msg.WriteTime-m.WriteTime < q.cfg.DeduplicationWindow
+	}
+	for partition, list := range q.elders {
+		if slices.ContainsFunc(list, func(m *message) bool { return repeats(m, q.marks[partition]) }) {
+			return true
 		}
 	}
-	return accepted != nil && msg.WriteTime-accepted.WriteTime < q.cfg.DeduplicationWindow
+	return slices.ContainsFunc(q.msgs, func(m *message) bool { return repeats(m, q.purged) })
 }
 
 func (q *model) find(offset int64) *message {
@@ -246,6 +253,7 @@ func (q *model) visibility(offset int64, attempt uint32, ms int64) lease.Outcome
 }
 
 func (q *model) purge(upto int64) {
+	q.elders = nil // all of it was written before
 	q.purged = max(q.purged, upto)
 	q.cursor = max(q.cursor, upto)
 	for _, m := range q.msgs {

@@ -28,6 +28,12 @@ const (
 	// OpDuplicate: the messages [Offset, Offset+Count), written at Time, are gone,
 	// since they repeat an earlier one.
 	OpDuplicate OpKind = 9
+	// OpInherit: of the elder partition Target, whose last message was written at
+	// Time, the deduplication ids below Offset do not count.
+	OpInherit OpKind = 10
+	// OpElderDuplicate: of the elder partition Target the messages [Offset,
+	// Offset+Count), written at Time, are duplicates.
+	OpElderDuplicate OpKind = 11
 )
 
 // Op is one durable change of state. Ops are idempotent in order: a journal

@@ -46,6 +46,7 @@ func checkModel(t *testing.T, cfg lease.Config) {
 			"hold":       d.hold,
 			"ended":      d.ended,
 			"configure":  d.configure,
+			"forget":     d.forget,
 			"snapshot":   d.snapshot,
 			"restart":    d.restart,
 			"":           d.check,
@@ -59,6 +60,7 @@ type driver struct {
 	now     int64
 	write   int64 // of the last message
 	commit  int64
+	elders  []elderMessage
 	left    []lease.Hash  // groups that are not drained, after the end
 	eager   bool          // the present step follows a timer that is due at once
 	log     []lease.Input // loads and gaps
@@ -74,7 +76,64 @@ func newDriver(t *rapid.T, cfg lease.Config) *driver {
 	cfg.MoveOversize = rapid.Bool().Draw(t, "move_oversize")
 	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg, attempts: map[lease.Hash]*try{}}, now: 1000}
 	d.snap = d.m.Snapshot(nil)
+	if cfg.FIFO && rapid.Bool().Draw(t, "child") {
+		d.inherit(t)
+	}
 	return d
+}
+
+// elderMessage is a message of partition 1, or of 3, which came from 1.
+type elderMessage struct {
+	partition int64
+	lease.Message
+}
+
+// inherit lets the partition come from others, whose duplicates and purges the
+// model has judged with all of their logs.
+func (d *driver) inherit(t *rapid.T) {
+	d.q.elders, d.q.marks = make(map[int64][]*message), make(map[int64]int64)
+	write := rapid.Int64Range(700, 1000).Draw(t, "elder_from")
+	estate := []lease.Elder{{Partition: 1}, {Partition: 3}}
+	for i := range estate {
+		e := &estate[i]
+		for offset := range rapid.Int64Range(0, 6).Draw(t, "elder_messages") {
+			write = min(1000, write+rapid.Int64Range(0, 90).Draw(t, "elder_age"))
+			m := elderMessage{e.Partition, lease.Message{
+				Offset: offset, WriteTime: write, Deduplication: hash(rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "elder_id")),
+			}}
+			if d.q.duplicate(m.Message) {
+				e.Duplicates = append(e.Duplicates, lease.Duplicates{From: offset, To: offset + 1, At: write})
+			} else {
+				d.q.elders[e.Partition] = append(d.q.elders[e.Partition], &message{Message: m.Message})
+			}
+			d.elders = append(d.elders, m)
+			e.Last = write
+		}
+	}
+	// A purge comes after what was judged, and forgets the first partition first.
+	estate[0].Purged = rapid.Int64Range(0, 6).Draw(t, "elder_purged")
+	d.q.marks[1] = estate[0].Purged
+	d.write = write
+	d.step(t, lease.Input{Kind: lease.Inherit, Elders: estate})
+	d.seenElders(0)
+}
+
+// seenElders reads the logs of the elders from a time on.
+func (d *driver) seenElders(since int64) {
+	for _, m := range d.elders {
+		if m.WriteTime >= since {
+			d.m.SeenElder(m.partition, m.Deduplication, m.WriteTime, m.Offset)
+		}
+	}
+}
+
+func (d *driver) forget(t *rapid.T) {
+	partition := rapid.SampledFrom([]int64{1, 3}).Draw(t, "elder")
+	in := lease.Input{Kind: lease.Forget, Partition: partition, Upto: rapid.Int64Range(0, 6).Draw(t, "upto")}
+	if d.q.elders != nil {
+		d.q.marks[partition] = max(d.q.marks[partition], in.Upto)
+	}
+	d.step(t, in)
 }
 
 // step does one input on both sides. Only requests have an outcome in the model.
@@ -111,7 +170,7 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 		d.q.unmovable(in.Offset, in.Visibility)
 	case lease.Hold, lease.Release, lease.Free:
 		d.q.hold(in)
-	case lease.Tick, lease.Ended:
+	case lease.Tick, lease.Ended, lease.Inherit, lease.Forget:
 	}
 	effects := d.m.Step(d.now, in)
 	d.journal = d.m.TakeOps(d.journal)
@@ -387,6 +446,7 @@ func (d *driver) restart(t *rapid.T) {
 		}
 	}
 	since -= d.q.cfg.DeduplicationWindow
+	d.seenElders(since)
 	// Requests may come before all is loaded; those that find their messages in
 	// the journal behave as if it were.
 	early := rapid.IntRange(0, len(d.log)).Draw(t, "early")

@@ -98,7 +98,7 @@ func (m *Machine) Apply(op Op) error {
 	if op.Kind != OpAttempt {
 		m.attempts.open = 0
 	}
-	if op.Kind != OpPurge && op.Kind != OpMoved {
+	if op.namesMessages() {
 		m.judge(min(op.Offset+max(op.Count, 1), maxOffset))
 	}
 	switch op.Kind {
@@ -151,10 +151,31 @@ func (m *Machine) Apply(op Op) error {
 		}
 		m.ahead.kill(m, op.Offset, op.Offset+op.Count)
 		m.dups.add(op.Offset, op.Offset+op.Count, op.Time)
+	case OpInherit, OpElderDuplicate:
+		return m.applyElder(op)
 	default:
 		return fmt.Errorf("applying op at offset %d: unknown kind %d", op.Offset, op.Kind)
 	}
 	m.skip(m.cursor)
+	return nil
+}
+
+// namesMessages tells whether Offset and Count of an op are messages that were
+// loaded when it was made.
+func (op *Op) namesMessages() bool {
+	return op.Kind != OpPurge && op.Kind != OpMoved && op.Kind != OpInherit && op.Kind != OpElderDuplicate
+}
+
+func (m *Machine) applyElder(op Op) error {
+	if op.Target > maxOffset || op.Count < 0 || op.Count > maxOffset {
+		return fmt.Errorf("applying op kind %d: partition %d or count %d out of range", op.Kind, op.Target, op.Count)
+	}
+	partition := int64(op.Target)
+	if op.Kind == OpInherit {
+		m.elders.tell(partition, op.Offset, op.Time, m.cfg.DeduplicationWindow)
+	} else if e := m.elders.find(partition); e != nil && op.Count > 0 {
+		e.dups.add(op.Offset, op.Offset+op.Count, op.Time)
+	}
 	return nil
 }
 

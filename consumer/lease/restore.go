@@ -34,7 +34,7 @@ func (m *Machine) restore(snapshot []byte) error {
 	if body < 1 {
 		return fmt.Errorf("%w: too short", ErrSnapshot)
 	}
-	if snapshot[0] != snapshotVersion {
+	if v := snapshot[0]; v != snapshotVersion && v != withoutElders {
 		return fmt.Errorf("%w: version %d", ErrSnapshot, snapshot[0])
 	}
 	if crc32.Checksum(snapshot[:body], crcTable()) != binary.LittleEndian.Uint32(snapshot[body:]) {
@@ -51,6 +51,9 @@ func (m *Machine) restore(snapshot []byte) error {
 	m.restoreAttempts(&d)
 	m.restoreDuplicates(&d)
 	m.restoreTargets(&d)
+	if snapshot[0] != withoutElders {
+		m.restoreElders(&d)
+	}
 	d.check(len(d.rest) == 0)
 	if d.bad {
 		return fmt.Errorf("%w: contents", ErrSnapshot)
@@ -131,6 +134,28 @@ func (m *Machine) restoreAttempts(d *decoder) {
 
 func (m *Machine) restoreDuplicates(d *decoder) {
 	m.judge(d.uvarint(maxOffset))
+	m.dups.restore(d)
+}
+
+func (m *Machine) restoreElders(d *decoder) {
+	n := d.uvarint(uint64(len(d.rest)) + 1)
+	if n == 0 {
+		return
+	}
+	m.elders.told = true
+	before := int64(-1)
+	for n--; n > 0 && !d.bad; n-- {
+		partition, purged, last := d.uvarint(maxOffset), d.uvarint(maxOffset), d.uvarint(maxTime)
+		if !d.check(partition > before) {
+			return
+		}
+		m.elders.tell(partition, purged, last, m.cfg.DeduplicationWindow)
+		m.elders.find(partition).dups.restore(d)
+		before = partition
+	}
+}
+
+func (s *duplicates) restore(d *decoder) {
 	var end, at int64
 	for n := d.count(); n > 0 && !d.bad; n-- {
 		from := end + d.uvarint(maxOffset)
@@ -138,7 +163,7 @@ func (m *Machine) restoreDuplicates(d *decoder) {
 		end = from + count
 		at += d.varint()
 		if d.check(count > 0 && end <= maxOffset && at >= 0 && at <= maxTime) {
-			m.dups.add(from, end, at)
+			s.add(from, end, at)
 		}
 	}
 }

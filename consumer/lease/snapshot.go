@@ -7,7 +7,10 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot. FORMAT.md draws the rest.
-const snapshotVersion = 2
+const snapshotVersion = 3
+
+// withoutElders is the version before the elders came in.
+const withoutElders = 2
 
 // The classes of a state in a snapshot, its lowest two bits.
 const (
@@ -63,6 +66,7 @@ func (m *Machine) Snapshot(dst []byte) []byte {
 	dst = m.appendAttempts(dst)
 	dst = m.appendDuplicates(dst)
 	dst = m.appendTargets(dst)
+	dst = m.appendElders(dst)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable()))
 }
 
@@ -84,8 +88,28 @@ func (m *Machine) appendAttempts(dst []byte) []byte {
 }
 
 func (m *Machine) appendDuplicates(dst []byte) []byte {
-	runs := m.dups.runs[m.dups.head:]
 	dst = binary.AppendUvarint(dst, uint64(m.judged))
+	return m.dups.append(dst)
+}
+
+// appendElders tells what was inherited: nothing, or one more than there is.
+func (m *Machine) appendElders(dst []byte) []byte {
+	if !m.elders.told {
+		return binary.AppendUvarint(dst, 0)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(m.elders.list))+1)
+	for i := range m.elders.list {
+		e := &m.elders.list[i]
+		dst = binary.AppendUvarint(dst, uint64(e.partition))
+		dst = binary.AppendUvarint(dst, uint64(e.purged))
+		dst = binary.AppendUvarint(dst, uint64(e.last))
+		dst = e.dups.append(dst)
+	}
+	return dst
+}
+
+func (d *duplicates) append(dst []byte) []byte {
+	runs := d.runs[d.head:]
 	dst = binary.AppendUvarint(dst, uint64(len(runs)))
 	var end, at int64
 	for _, r := range runs {

@@ -62,6 +62,10 @@ func TestRestoreDamage(t *testing.T) {
 	if lease.New(lease.Config{FIFO: true}).Restore(seal(old)) == nil {
 		t.Error("version 1 is taken")
 	}
+	old[0] = 2
+	if err := lease.New(lease.Config{FIFO: true}).Restore(seal(old[:len(old)-1])); err != nil {
+		t.Errorf("version 2, which has no elders: %v", err)
+	}
 	m := lease.New(lease.Config{FIFO: true})
 	if m.Restore(seal(append(snapshot[:len(snapshot)-4:len(snapshot)-4], 0))) == nil {
 		t.Error("a byte too many is taken")
@@ -102,6 +106,7 @@ func TestApplyNonsense(t *testing.T) {
 		"attempt of none": {Kind: lease.OpAttempt, Offset: 1, Hash: lease.Hash{1}},
 		"attempt of all":  {Kind: lease.OpAttempt, Offset: 1, Count: 1 << 40, Hash: lease.Hash{1}},
 		"no duplicates":   {Kind: lease.OpDuplicate, Offset: 1},
+		"elder's number":  {Kind: lease.OpInherit, Target: 1 << 61},
 		"deadline beyond": {Kind: lease.OpUnmoved, Offset: 1, Deadline: 1 << 60},
 	} {
 		if lease.New(lease.Config{}).Apply(op) == nil {

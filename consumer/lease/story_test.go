@@ -60,6 +60,22 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	case "seen":
 		s.m.Seen(hash(s.str(t, d, "d")), s.int(t, d, "write", s.now), s.pos(t, d, 0))
 		return ""
+	case "inherit": // elder purged=N duplicates=N last=N
+		e := lease.Elder{Partition: s.pos(t, d, 0), Purged: s.int(t, d, "purged", 0), Last: s.int(t, d, "last", s.now)}
+		if at := s.int(t, d, "duplicate", -1); at >= 0 {
+			e.Duplicates = []lease.Duplicates{{From: at, To: at + 1, At: e.Last}}
+		}
+		in = lease.Input{Kind: lease.Inherit, Elders: []lease.Elder{e}}
+	case "forget":
+		in = lease.Input{Kind: lease.Forget, Partition: s.pos(t, d, 0), Upto: s.pos(t, d, 1)}
+	case "seen-elder":
+		counts := s.m.SeenElder(s.pos(t, d, 0), hash(s.str(t, d, "d")), s.int(t, d, "write", s.now), s.pos(t, d, 1))
+		return fmt.Sprintf("counts=%v\n", counts)
+	case "estate":
+		for _, e := range s.m.Estate(s.pos(t, d, 0)) {
+			fmt.Fprintf(&s.out, "%d: purged %d, last %d, duplicates %v\n", e.Partition, e.Purged, e.Last, e.Duplicates)
+		}
+		return s.out.String()
 	case "state":
 		c := s.m.Counts()
 		fmt.Fprintf(&s.out, "visible=%d inflight=%d delayed=%d moving=%d cursor=%d commit=%d want=%d",
@@ -227,6 +243,10 @@ func (s *story) end() string {
 			fmt.Fprintf(&s.out, "op attempt %q %d+%d %d\n", name(op.Hash), op.Offset, op.Count, op.Time)
 		case lease.OpDuplicate:
 			fmt.Fprintf(&s.out, "op duplicate %d+%d %d\n", op.Offset, op.Count, op.Time)
+		case lease.OpInherit:
+			fmt.Fprintf(&s.out, "op inherit from %d: purged %d, last %d\n", op.Target, op.Offset, op.Time)
+		case lease.OpElderDuplicate:
+			fmt.Fprintf(&s.out, "op duplicate of %d: %d+%d %d\n", op.Target, op.Offset, op.Count, op.Time)
 		}
 	}
 	return s.out.String()
