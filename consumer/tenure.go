@@ -8,10 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+
 	"sqsgate/codec"
 	"sqsgate/consumer/journal"
 	"sqsgate/consumer/lease"
 	"sqsgate/internal/logread"
+	"sqsgate/internal/ydbstatus"
 )
 
 const (
@@ -26,6 +29,10 @@ const (
 	maxRereads = 4
 
 	deduplicationWindow = 5 * time.Minute
+	// movesPerMilli: the moves of a journal are numbered from the time of its first
+	// owner on, ms << movesPerMilli. That is above all of an earlier journal of the
+	// partition, which had fewer than 65,536 moves a millisecond.
+	movesPerMilli = 16
 )
 
 // errSilent ends a tenure whose journal does not answer.
@@ -128,6 +135,9 @@ func (t *tenure) open(ctx context.Context) error {
 		Acked:     func(a journal.Ack) { s.post(event{kind: eventAck, tenure: t.id, ack: a}) },
 	})
 	if err != nil {
+		if ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) {
+			s.session.cancel() // the next one makes the journal again
+		}
 		return err
 	}
 	t.journal = log
@@ -178,6 +188,7 @@ func (t *tenure) restore(replay journal.Replay) error {
 		return err
 	}
 	t.machine.Replayed(t.now())
+	t.machine.MovesFrom(uint64(t.now()) << movesPerMilli)
 	return nil
 }
 

@@ -165,6 +165,15 @@ func (m *Machine) announce() {
 // LastMove is the sequence of the last move that was begun, 0 when there was none.
 func (m *Machine) LastMove() uint64 { return m.moves.next - 1 }
 
+// MovesFrom sets the sequence of the first move ever. It belongs behind Replayed,
+// and has no effect once there was a move. A partition whose journal was lost has to
+// go on above the sequences of its former life, since the targets know those.
+func (m *Machine) MovesFrom(sequence uint64) {
+	if m.moves.next == 1 {
+		m.moves.next = min(max(sequence, 1), maxOffset)
+	}
+}
+
 // moved ends the moves up to sequence.
 func (m *Machine) moved(sequence uint64) {
 	if v, ok := m.moves.first(); !ok || v.sequence > sequence {
