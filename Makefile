@@ -75,7 +75,7 @@ fuzz-short: ## every fuzz test for FUZZTIME (5s)
 	@set -eu; grep -rl --include='*_test.go' '^func Fuzz' . | while read -r file; do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
 			echo "== $$(dirname "$$file") $$name"; \
-			CGO_ENABLED=0 go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" < /dev/null; \
+			CGO_ENABLED=0 go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" < /dev/null; \
 		done; \
 	done
 
