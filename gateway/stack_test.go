@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sqsgate/codec"
 	"sqsgate/consumer"
@@ -38,6 +39,7 @@ type stack struct {
 	control *topicd.Control
 	conn    *ydbtopic.Conn
 	catalog *catalog.Catalog
+	metrics prometheus.Registerer // of the edge; nil unless an option set it
 }
 
 func newStack(t testing.TB, change func(*gateway.Options)) *stack {
@@ -152,7 +154,7 @@ func (p parts) assemble(t testing.TB) *stack {
 	running, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- queues.Run(running) }()
-	s := &stack{t: t, handler: edge.Handler(), pool: pool, edge: edge, control: control, conn: conn, catalog: queues}
+	s := &stack{t: t, handler: edge.Handler(), pool: pool, edge: edge, control: control, conn: conn, catalog: queues, metrics: o.Registerer}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
@@ -163,6 +165,23 @@ func (p parts) assemble(t testing.TB) *stack {
 		}
 	})
 	return s
+}
+
+// counted is the value of a counter of the edge.
+func (s *stack) counted(name string) int {
+	s.t.Helper()
+	reg, ok := s.metrics.(*prometheus.Registry)
+	if !ok {
+		s.t.Fatal("the stack has no metrics")
+	}
+	families, err := reg.Gather()
+	must(s.t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return int(f.GetMetric()[0].GetCounter().GetValue())
+		}
+	}
+	return 0
 }
 
 func must(t testing.TB, err error) {
