@@ -152,7 +152,7 @@ func (t *tenure) open(ctx context.Context) error {
 	inherited := t.machine.Inherited()
 	if committed := s.committed.Load(); committed > t.machine.Cursor() {
 		// Somebody else finished these, or the journal is new to an old topic.
-		t.input(t.now(), lease.Input{Kind: lease.Gap, Upto: committed})
+		t.input(t.now(), lease.Input{Kind: lease.Committed, Upto: committed})
 	}
 	if err := t.inherit(ctx); err != nil {
 		return fmt.Errorf("inheriting deduplication ids: %w", err)

@@ -14,6 +14,9 @@ const (
 	// Gap says that the offsets from the cursor up to Upto do not exist (any
 	// more): they count as deleted.
 	Gap
+	// Committed says that somebody else has finished with everything below Upto: it
+	// counts as deleted, for good.
+	Committed
 	// Receive asks for up to Max messages for Visibility ms. It never waits.
 	Receive
 	// Repeat is a Receive that gets nothing unless its AttemptID is known. A caller

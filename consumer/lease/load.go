@@ -168,3 +168,13 @@ func (m *Machine) gap(upto int64) {
 	m.ahead.drop(m, m.cursor, upto)
 	m.skip(upto)
 }
+
+// committed passes over what others have finished. It is journaled: from now on
+// deletes there have nothing to do, and say so, whatever becomes of the commit.
+func (m *Machine) committed(upto int64) {
+	if upto <= m.cursor {
+		return
+	}
+	m.emit(Op{Kind: OpDelete, Offset: m.cursor, Count: upto - m.cursor})
+	m.gap(upto)
+}

@@ -119,6 +119,8 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		m.load(in.Message)
 	case Gap:
 		m.gap(in.Upto)
+	case Committed:
+		m.committed(in.Upto)
 	case Receive:
 		m.receive(in)
 	case Repeat:

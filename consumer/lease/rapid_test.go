@@ -144,7 +144,7 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 	switch in.Kind {
 	case lease.Load:
 		d.q.load(in.Message)
-	case lease.Gap:
+	case lease.Gap, lease.Committed:
 		d.q.cursor = max(d.q.cursor, in.Upto)
 	case lease.Repeat:
 		want = lease.Done

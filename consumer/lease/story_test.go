@@ -108,6 +108,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		return fmt.Sprintf("effects=%d ops=%d\n", len(effects), len(ops))
 	case "gap":
 		in = lease.Input{Kind: lease.Gap, Upto: s.pos(t, d, 0)}
+	case "committed":
+		in = lease.Input{Kind: lease.Committed, Upto: s.pos(t, d, 0)}
 	case "receive":
 		in = lease.Input{
 			Kind: lease.Receive, Max: int(s.int(t, d, "max", 1)), Visibility: s.int(t, d, "vis", 30_000),
