@@ -92,6 +92,7 @@ func TestStateFields(t *testing.T) {
 	if !bound.entry.bound || bound.entry.TopicCreated != "1/2" {
 		t.Errorf("bind: %+v", bound.entry)
 	}
+	want.TopicCreated = "1/2"
 	second := record{Op: opBind, Name: "dir/a.fifo@c", Incarnation: 5, TopicCreated: "3/4"}
 	if o, changes := s.apply(2, &second); o.entry.TopicCreated != "1/2" || changes != nil {
 		t.Error("a second bind changes the topic")
