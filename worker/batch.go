@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+const (
+	// senders is how many calls of one kind are under way at once. While they are,
+	// entries gather for the next: batches come by themselves, without a wait.
+	senders = 2
+	// callTimeout bounds one call, the SDK's own repetitions included.
+	callTimeout = 15 * time.Second
+	queuedMost  = 100
+)
+
+// entry is one message of a batch call.
+type entry struct {
+	handle  string
+	seconds int32 // of a visibility change
+	result  chan error
+}
+
+// batcher makes batch calls of single changes.
+type batcher struct {
+	queued chan *entry
+	// call returns the errors of the entries that failed, by their place.
+	call func(ctx context.Context, batch []*entry) (failed map[string]*entryError, err error)
+}
+
+func newBatcher(call func(context.Context, []*entry) (map[string]*entryError, error)) *batcher {
+	return &batcher{queued: make(chan *entry, queuedMost), call: call}
+}
+
+// run sends what is queued until ctx ends.
+func (b *batcher) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-b.queued:
+			b.send(ctx, b.gather(first))
+		}
+	}
+}
+
+func (b *batcher) gather(first *entry) []*entry {
+	batch := append(make([]*entry, 0, maxBatch), first)
+	for len(batch) < maxBatch {
+		select {
+		case e := <-b.queued:
+			batch = append(batch, e)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (b *batcher) send(ctx context.Context, batch []*entry) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	failed, err := b.call(ctx, batch)
+	for i, e := range batch {
+		result := err
+		if f, ok := failed[strconv.Itoa(i)]; ok && err == nil {
+			result = f
+		}
+		e.result <- result // has room
+	}
+}
+
+// do makes one change and returns what became of it.
+func (b *batcher) do(ctx context.Context, handle string, seconds int32) error {
+	e := &entry{handle: handle, seconds: seconds, result: make(chan error, 1)}
+	select {
+	case b.queued <- e:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-e.result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,232 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"sqsgate/worker"
+)
+
+func setAttributes(t testing.TB, client *sqs.Client, url string, attributes map[string]string) {
+	t.Helper()
+	_, err := client.SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{QueueUrl: &url, Attributes: attributes})
+	must(t, err)
+}
+
+// While a handler runs, nobody else gets its message, nor those that wait for a
+// handler.
+func TestLeasesAreRenewed(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stack) {
+		url := s.create("q", map[string]string{"VisibilityTimeout": "10"})
+		s.send(url, "a", "b", "c")
+		seen := newJournal()
+		o := worker.Options{QueueURL: url, Concurrency: 1, Handler: func(ctx context.Context, m worker.Message) worker.Outcome {
+			seen.add(m)
+			if err := pass(ctx, 5*time.Minute); err != nil {
+				t.Error(err)
+			}
+			return worker.Ack()
+		}}
+		s.run(o)
+		s.pass(time.Minute)
+		s.run(o)
+		s.expect(url, "0", "3")
+		s.pass(20 * time.Minute)
+		s.expect(url, "0", "0")
+		for _, n := range seen.all() {
+			if n.count != 1 {
+				t.Errorf("%v was received again", n)
+			}
+		}
+		if got := len(seen.all()); got != 3 {
+			t.Errorf("handled %s", seen.bodies())
+		}
+	})
+}
+
+// SQS ends a lease 12 hours after the receive; the handler is told.
+func TestLeaseEndsAfterTwelveHours(t *testing.T) {
+	t.Parallel()
+	for _, visibility := range []time.Duration{0, 20 * time.Minute, 7 * time.Hour, 12 * time.Hour} {
+		t.Run(visibility.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *stack) {
+				url := s.create("q", nil)
+				seen := newJournal()
+				cause := make(chan error, 1)
+				r := s.run(worker.Options{QueueURL: url, Visibility: visibility, Handler: func(ctx context.Context, m worker.Message) worker.Outcome {
+					if seen.add(m) > 1 {
+						return worker.Ack()
+					}
+					cause <- pass(ctx, 20*time.Hour)
+					return worker.Retry()
+				}})
+				s.send(url, "x")
+				s.pass(12*time.Hour + time.Minute)
+				if err := <-cause; !errors.Is(err, worker.ErrLeaseLost) {
+					t.Errorf("the handler's context has the cause %v", err)
+				}
+				notes := seen.all()
+				if len(notes) != 2 {
+					t.Fatalf("handled %v", notes)
+				}
+				if got := notes[1].at - notes[0].at; got < 12*time.Hour-5*time.Second || got > 12*time.Hour+time.Second {
+					t.Errorf("came back after %s", got)
+				}
+				if got := r.log.count("the lease cannot be renewed beyond 12 hours"); got != 1 {
+					t.Errorf("%d warnings of the bound", got)
+				}
+				if got := r.log.count("the lease of a message is lost"); got != 1 {
+					t.Errorf("%d warnings of the loss", got)
+				}
+			})
+		})
+	}
+}
+
+// SQS refuses to renew the lease of a message that is gone.
+func TestRefusedRenewalCancels(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stack) {
+		url := s.create("q", nil)
+		started, ended := make(chan struct{}), make(chan error, 1)
+		s.run(worker.Options{QueueURL: url, Handler: func(ctx context.Context, _ worker.Message) worker.Outcome {
+			close(started)
+			ended <- pass(ctx, time.Hour)
+			return worker.Ack()
+		}})
+		s.send(url, "x")
+		<-started
+		_, err := s.client.PurgeQueue(t.Context(), &sqs.PurgeQueueInput{QueueUrl: &url})
+		must(t, err)
+		begin := time.Now()
+		if err := <-ended; !errors.Is(err, worker.ErrLeaseLost) {
+			t.Errorf("cause %v", err)
+		}
+		if took := time.Since(begin); took > 16*time.Second {
+			t.Errorf("the handler was told after %s", took)
+		}
+	})
+}
+
+// faulty is a client whose calls can be made to fail.
+type faulty struct {
+	*sqs.Client
+	mu         sync.Mutex
+	onDelete   func(*sqs.DeleteMessageBatchInput) (*sqs.DeleteMessageBatchOutput, error) // nil, nil = go on
+	onVisible  func(*sqs.ChangeMessageVisibilityBatchInput) (*sqs.ChangeMessageVisibilityBatchOutput, error)
+	deletes    int
+	receives   []int32
+	visibility []int32
+}
+
+func (f *faulty) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
+	f.mu.Lock()
+	f.receives = append(f.receives, in.MaxNumberOfMessages)
+	f.mu.Unlock()
+	return f.Client.ReceiveMessage(ctx, in, o...)
+}
+
+func (f *faulty) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, o ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
+	f.mu.Lock()
+	f.deletes++
+	on := f.onDelete
+	f.mu.Unlock()
+	if on != nil {
+		if out, err := on(in); out != nil || err != nil {
+			return out, err
+		}
+	}
+	return f.Client.DeleteMessageBatch(ctx, in, o...)
+}
+
+func (f *faulty) ChangeMessageVisibilityBatch(ctx context.Context, in *sqs.ChangeMessageVisibilityBatchInput, o ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+	f.mu.Lock()
+	for _, e := range in.Entries {
+		f.visibility = append(f.visibility, e.VisibilityTimeout)
+	}
+	on := f.onVisible
+	f.mu.Unlock()
+	if on != nil {
+		if out, err := on(in); out != nil || err != nil {
+			return out, err
+		}
+	}
+	return f.Client.ChangeMessageVisibilityBatch(ctx, in, o...)
+}
+
+// Renewals that fail are repeated while the lease lasts; then the handler is
+// cancelled, and whoever receives the message next finds it unharmed.
+func TestRenewalsThatFail(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		outage time.Duration
+		lost   bool
+	}{"short": {14 * time.Second, false}, "long": {time.Minute, true}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *stack) {
+				url := s.create("q", nil)
+				s.send(url, "x")
+				begin := time.Now()
+				f := &faulty{Client: s.client, onVisible: func(*sqs.ChangeMessageVisibilityBatchInput) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+					if at := time.Since(begin); at > 14*time.Second && at < 14*time.Second+test.outage {
+						return nil, errors.New("no way to the server")
+					}
+					return nil, nil
+				}}
+				ended := make(chan error, 10)
+				s.run(worker.Options{Client: f, QueueURL: url, Handler: func(ctx context.Context, _ worker.Message) worker.Outcome {
+					ended <- pass(ctx, 2*time.Minute)
+					return worker.Ack()
+				}})
+				err := <-ended
+				if test.lost != errors.Is(err, worker.ErrLeaseLost) || !test.lost && err != nil {
+					t.Errorf("the handler ended with %v", err)
+				}
+				if at := time.Since(begin).Round(time.Second); test.lost && at != 30*time.Second {
+					t.Errorf("the handler was told after %s", at)
+				}
+				s.pass(5 * time.Minute)
+				s.expect(url, "0", "0")
+			})
+		})
+	}
+}
+
+// Clocks differ: when SQS finds the rest of the 12 hours too long, a little less
+// is asked for.
+func TestBoundOfTheServersClock(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stack) {
+		url := s.create("q", nil)
+		s.send(url, "x")
+		f := &faulty{Client: s.client, onVisible: func(in *sqs.ChangeMessageVisibilityBatchInput) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+			if in.Entries[0].VisibilityTimeout <= 43198 {
+				return nil, nil
+			}
+			return &sqs.ChangeMessageVisibilityBatchOutput{Failed: []types.BatchResultErrorEntry{failedEntry(in.Entries[0].Id, "InvalidParameterValue", true)}}, nil
+		}}
+		done := make(chan struct{})
+		r := s.run(worker.Options{Client: f, QueueURL: url, Handler: func(context.Context, worker.Message) worker.Outcome {
+			defer close(done)
+			return worker.RetryAfter(24 * time.Hour)
+		}})
+		<-done
+		s.pass(time.Minute)
+		if got := fmt.Sprint(f.visibility); got != "[43200 43198]" {
+			t.Errorf("asked for %s", got)
+		}
+		s.expect(url, "0", "1")
+		if got := r.log.count("could not be settled"); got != 0 {
+			t.Errorf("%d failures", got)
+		}
+	})
+}
+
+func failedEntry(id *string, code string, sender bool) types.BatchResultErrorEntry {
+	return types.BatchResultErrorEntry{Id: id, Code: &code, SenderFault: sender}
+}
