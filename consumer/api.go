@@ -51,7 +51,10 @@ type Settings struct {
 	// absolute path of its topic, and its consumer.
 	DeadLetterTopic    string
 	DeadLetterConsumer string
-	SourceARN          string // this queue's ARN, noted on messages it moves
+	// DeadLetterTarget is TargetOf that queue. Moves that have begun go there, though
+	// the policy changes. 0: they go wherever the policy says by then.
+	DeadLetterTarget uint64
+	SourceARN        string // this queue's ARN, noted on messages it moves
 	// DeduplicationPerGroup is DeduplicationScope messageGroup.
 	DeduplicationPerGroup bool
 }

@@ -38,9 +38,11 @@ type Numbered struct {
 	Record codec.Record
 }
 
-// The targets of moves. Any other number is a queue's, by TargetOf.
+// The targets of moves. Any other number is a queue's, by TargetOf; dead letters
+// have one, too, where Settings tell it.
 const (
-	// toDeadLetters: the dead-letter queue of the redrive policy.
+	// toDeadLetters: the dead-letter queue of the redrive policy as it is when the
+	// message is written.
 	toDeadLetters uint64 = 0
 	// TargetSources: the queue each message came to its dead-letter queue from.
 	TargetSources uint64 = 1
@@ -87,6 +89,7 @@ type move struct {
 	offset   int64
 	sequence uint64
 	target   uint64
+	letter   bool
 	receives uint32
 	size     int64 // bytes, 0 = little
 }
@@ -279,7 +282,7 @@ func (m *mover) closeWriters() {
 // a new one.
 func (t *tenure) destination(v move, m *logread.Message, s Settings) (Destination, codec.Record, error) {
 	q := t.s.q
-	if v.target != toDeadLetters {
+	if !v.letter {
 		if q.c.opts.Resolve == nil {
 			return Destination{}, codec.Record{}, errNoTarget
 		}
@@ -290,16 +293,29 @@ func (t *tenure) destination(v move, m *logread.Message, s Settings) (Destinatio
 		}
 		return to, codec.Redriven(r), nil
 	}
-	if s.DeadLetterTopic == "" {
-		return Destination{}, codec.Record{}, fmt.Errorf("%w: the redrive policy was removed", errNoTarget)
+	to, ok := q.deadLetters(v.target, s)
+	if !ok {
+		return Destination{}, codec.Record{}, fmt.Errorf("%w: the dead-letter queue is gone, or the redrive policy", errNoTarget)
 	}
-	return Destination{Topic: s.DeadLetterTopic, Consumer: s.DeadLetterConsumer}, codec.Moved(record(m), codec.Past{
+	return to, codec.Moved(record(m), codec.Past{
 		MessageID:    codec.MessageID(q.c.opts.Database, q.spec.Topic, t.s.partition, m.Offset),
 		SentMillis:   m.WriteTime,
 		SourceARN:    s.SourceARN,
 		ReceiveCount: int(v.receives),
 		FIFO:         q.spec.FIFO,
 	}), nil
+}
+
+// deadLetters finds the dead-letter queue of a move. It stays the one that the
+// policy named when the move began: the message may be there already.
+func (q *Queue) deadLetters(target uint64, s Settings) (Destination, bool) {
+	if s.DeadLetterTopic != "" && (target == toDeadLetters || target == s.DeadLetterTarget) {
+		return Destination{Topic: s.DeadLetterTopic, Consumer: s.DeadLetterConsumer}, true
+	}
+	if target == toDeadLetters || q.c.opts.Resolve == nil {
+		return Destination{}, false
+	}
+	return q.c.opts.Resolve(target, "")
 }
 
 // checkTarget makes sure that the target topic is a queue: with the consumer gone
@@ -319,7 +335,7 @@ func (q *Queue) checkTarget(ctx context.Context, to Destination) error {
 // journaled with it is durable.
 func (t *tenure) moveStarted(e *lease.Effect) {
 	t.pending.moves = append(t.pending.moves, move{
-		offset: e.Offset, sequence: e.Sequence, target: e.Target, receives: e.Receives, size: e.Size,
+		offset: e.Offset, sequence: e.Sequence, target: e.Target, letter: e.DeadLetter, receives: e.Receives, size: e.Size,
 	})
 }
 

@@ -133,6 +133,7 @@ func (s *queues) parse(found catalog.Queue) *queue {
 			q.deadLetter, q.undirected = target, &without
 			q.spec.Settings.MaxReceiveCount = policy.MaxReceive
 			q.spec.Settings.DeadLetterTopic, q.spec.Settings.DeadLetterConsumer = s.topicOf(target)
+			q.spec.Settings.DeadLetterTarget = consumer.TargetOf(target)
 		}
 	}
 	return q

@@ -137,7 +137,7 @@ func appendOps(b []byte, ops []lease.Op, wall int64) []byte {
 			}
 			b = append(b, 1)
 			b = binary.AppendVarint(b, op.Deadline-wall)
-		case lease.OpMove:
+		case lease.OpMove, lease.OpDeadLetter:
 			b = binary.AppendUvarint(b, op.Sequence)
 			b = binary.AppendUvarint(b, op.Target)
 		case lease.OpMoved:
@@ -238,7 +238,7 @@ func (d *decoder) ops(wall int64) []lease.Op {
 			if d.byte() != 0 {
 				op.Deadline = wall + d.varint()
 			}
-		case lease.OpMove:
+		case lease.OpMove, lease.OpDeadLetter:
 			op.Sequence, op.Target = d.uvarint(), d.uvarint()
 		case lease.OpMoved:
 			op.Sequence = d.uvarint()

@@ -38,6 +38,7 @@ func FuzzApply(f *testing.F) {
 		{Kind: lease.OpVisible, Offset: 4, Deadline: 250},
 		{Kind: lease.OpMove, Offset: 2, Sequence: 1},
 		{Kind: lease.OpMove, Offset: 9, Sequence: 2},
+		{Kind: lease.OpDeadLetter, Offset: 13, Sequence: 3, Target: 2},
 		{Kind: lease.OpUnmoved, Offset: 9, Deadline: 255},
 		{Kind: lease.OpMoved, Sequence: 1},
 		{Kind: lease.OpDelete, Offset: 5, Count: 1},

@@ -48,7 +48,8 @@ type Effect struct {
 	Deliveries []Delivery
 	Offset     int64
 	Sequence   uint64
-	Target     uint64 // of a Move: 0 = the dead-letter queue
+	Target     uint64 // of a Move: 0 = the dead-letter queue of now
+	DeadLetter bool   // of a Move: because of the redrive policy
 	Moves      int    // of a MoveOut's Answer: how many moves began
 	Group      Hash
 	Receives   uint32 // of a Move: how often the message was handed out

@@ -107,6 +107,9 @@ type Config struct {
 	Delay int64
 	// Retention after SentTime, ms. 0 = for ever.
 	Retention int64
+	// DeadLetters is the number of the dead-letter queue, so that a move that has
+	// begun goes there whatever becomes of the policy; 0 = it has none.
+	DeadLetters uint64
 	// MaxReceives is maxReceiveCount of the redrive policy; 0 = no policy.
 	MaxReceives uint32
 	// MaxBytes is how much the messages of an answer may have, together; 0 = without

@@ -45,6 +45,7 @@ type message struct {
 	forced      bool
 	move        uint64 // 0 = not on the move
 	target      uint64 // of the move
+	letter      bool   // the move is because of the redrive policy
 	over        bool   // began to move because of its size
 	receives    uint32
 	first, last int64
@@ -326,16 +327,16 @@ func (q *model) inFlight() int {
 func (q *model) move(e lease.Effect) error {
 	m := q.find(e.Offset)
 	if m != nil && m.move == e.Sequence {
-		if e.Sequence <= q.announced || e.Target != m.target {
+		if e.Sequence <= q.announced || e.Target != m.target || e.DeadLetter != m.letter {
 			return fmt.Errorf("move %+v announced again, or to another target than %d", e, m.target)
 		}
 		q.announced = e.Sequence
 		return nil
 	}
-	if m == nil || !q.deliverable(m) || e.Target == 0 && !q.exhausted(m) && !m.over || e.Sequence != q.sequence+1 {
+	if m == nil || !q.deliverable(m) || e.DeadLetter && (!q.exhausted(m) && !m.over || e.Target != q.cfg.DeadLetters) || e.Sequence != q.sequence+1 {
 		return fmt.Errorf("move %+v of %+v", e, m)
 	}
-	m.move, m.target, m.leased, m.hidden = e.Sequence, e.Target, false, false
+	m.move, m.target, m.letter, m.leased, m.hidden = e.Sequence, e.Target, e.DeadLetter, false, false
 	q.sequence, q.announced = e.Sequence, e.Sequence
 	return nil
 }

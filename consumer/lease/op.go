@@ -34,6 +34,8 @@ const (
 	// OpElderDuplicate: of the elder partition Target the messages [Offset,
 	// Offset+Count), written at Time, are duplicates.
 	OpElderDuplicate OpKind = 11
+	// OpDeadLetter is OpMove of a dead letter to the queue Target.
+	OpDeadLetter OpKind = 12
 )
 
 // Op is one durable change of state. Ops are idempotent in order: a journal

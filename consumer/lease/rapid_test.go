@@ -399,6 +399,7 @@ func (d *driver) configure(t *rapid.T) {
 	cfg.Delay = rapid.SampledFrom([]int64{0, 30, 60}).Draw(t, "delay")
 	if rapid.IntRange(0, 3).Draw(t, "redrive") == 0 {
 		cfg.MaxReceives = rapid.SampledFrom([]uint32{0, 1, 2}).Draw(t, "max_receives")
+		cfg.DeadLetters = rapid.SampledFrom([]uint64{0, 2, 9}).Draw(t, "dead_letters")
 	}
 	if cfg.Retention > 0 {
 		// Only down: what is past its retention may be gone for good.

@@ -133,7 +133,7 @@ func (m *Machine) deliver(ref uint32, visibility int64) bool {
 	x := &m.nodes.nodes[n]
 	if limit := m.cfg.MaxReceives; limit > 0 && uint32(x.receives) >= limit && x.flags&nodeForced == 0 {
 		if m.budget > 0 {
-			m.startMove(ref, 0)
+			m.startMove(ref, m.deadLetters())
 		}
 		return false
 	}

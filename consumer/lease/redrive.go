@@ -12,10 +12,21 @@ const maxMovesPerStep = 256
 
 // move is one message on its way to another queue.
 type move struct {
+	destination
 	sequence uint64
-	target   uint64 // 0 = the dead-letter queue
 	offset   int64  // -1 = done or given up
 	ref      uint32 // 0 = not loaded
+}
+
+// destination is where a move goes.
+type destination struct {
+	target uint64 // 0 = the dead-letter queue of the time of the move
+	letter bool   // as a dead letter, to the queue target
+}
+
+// deadLetters is where a move goes that begins now because of the redrive policy.
+func (m *Machine) deadLetters() destination {
+	return destination{target: m.cfg.DeadLetters, letter: m.cfg.DeadLetters != 0}
 }
 
 // moves holds the moves that are not done, by sequence. The target takes a
@@ -99,7 +110,7 @@ func (m *Machine) moveOut(in Input) {
 			continue
 		}
 		m.ensure(ref)
-		m.startMove(ref, in.Target)
+		m.startMove(ref, destination{target: in.Target})
 		count++
 	}
 	answer := Effect{Kind: Answer, Outcome: Done, Moves: count}
@@ -122,7 +133,7 @@ func (m *Machine) nextMovable() uint32 {
 
 // startMove sends a visible message to a target and returns the move's sequence.
 // Its group goes on without it.
-func (m *Machine) startMove(ref uint32, target uint64) uint64 {
+func (m *Machine) startMove(ref uint32, to destination) uint64 {
 	r := m.window.at(ref)
 	if r.status() == parked {
 		m.unpark(ref)
@@ -137,9 +148,13 @@ func (m *Machine) startMove(ref uint32, target uint64) uint64 {
 		m.settle(r.group)
 	}
 	m.budget--
-	sequence := m.moves.begin(move{target: target, offset: offset, ref: ref})
+	sequence := m.moves.begin(move{destination: to, offset: offset, ref: ref})
 	m.nodes.nodes[r.node].at = int64(sequence)
-	m.emit(Op{Kind: OpMove, Offset: offset, Sequence: sequence, Target: target})
+	kind := OpMove
+	if to.letter {
+		kind = OpDeadLetter
+	}
+	m.emit(Op{Kind: kind, Offset: offset, Sequence: sequence, Target: to.target})
 	return sequence
 }
 
@@ -156,7 +171,7 @@ func (m *Machine) announce() {
 		}
 		receives := m.nodes.nodes[m.window.at(v.ref).node].receives
 		m.effects = append(m.effects, Effect{
-			Kind: Move, Offset: v.offset, Sequence: v.sequence, Target: v.target, Receives: uint32(receives),
+			Kind: Move, Offset: v.offset, Sequence: v.sequence, Target: v.target, DeadLetter: v.letter || v.target == 0, Receives: uint32(receives),
 			Size: m.sizes.large[v.offset].bytes,
 		})
 	}

@@ -117,9 +117,12 @@ func (m *Machine) Apply(op Op) error {
 			m.unbind(n)
 			m.nodes.nodes[n].at = op.Deadline
 		}
-	case OpMove:
+	case OpMove, OpDeadLetter:
 		if op.Sequence < m.moves.next || op.Sequence > maxOffset {
 			return fmt.Errorf("applying move of offset %d: sequence %d out of order", op.Offset, op.Sequence)
+		}
+		if op.Kind == OpDeadLetter && op.Target == 0 {
+			return fmt.Errorf("applying dead letter %d: it has no target", op.Offset)
 		}
 		m.applyMove(op)
 	case OpMoved:
@@ -201,7 +204,9 @@ func (m *Machine) applyMove(op Op) {
 	}
 	m.unbind(n)
 	m.nodes.nodes[n].status = moving
-	m.nodes.nodes[n].at = int64(m.moves.begin(move{target: op.Target, offset: op.Offset}))
+	m.nodes.nodes[n].at = int64(m.moves.begin(move{
+		destination: destination{target: op.Target, letter: op.Kind == OpDeadLetter}, offset: op.Offset,
+	}))
 }
 
 // Replayed ends the replay at now. Load goes on from Cursor.

@@ -53,6 +53,7 @@ func (m *Machine) restore(snapshot []byte) error {
 	m.restoreTargets(&d)
 	if snapshot[0] != withoutElders {
 		m.restoreElders(&d)
+		m.restoreLetters(&d)
 	}
 	d.check(len(d.rest) == 0)
 	if d.bad {
@@ -179,6 +180,19 @@ func (m *Machine) restoreTargets(d *decoder) {
 			return
 		}
 		m.moves.queue[i].target = target
+	}
+}
+
+func (m *Machine) restoreLetters(d *decoder) {
+	var sequence uint64
+	for n := d.uvarint(uint64(len(d.rest))); n > 0 && !d.bad; n-- {
+		step := uint64(d.uvarint(maxOffset))
+		sequence += step
+		i, found := m.moves.find(sequence)
+		if !d.check(found && step > 0 && m.moves.queue[i].target != 0) {
+			return
+		}
+		m.moves.queue[i].letter = true
 	}
 }
 

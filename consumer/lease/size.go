@@ -76,7 +76,7 @@ func (m *Machine) discard(ref uint32, offset int64, known large) {
 	}
 	e := Effect{Kind: Oversize, Offset: offset, Size: known.bytes}
 	if m.cfg.MoveOversize && m.cfg.MaxReceives > 0 && !known.immovable {
-		e.Sequence = m.startMove(ref, 0)
+		e.Sequence = m.startMove(ref, m.deadLetters())
 	} else {
 		m.budget--
 		m.emit(Op{Kind: OpDelete, Offset: offset, Count: 1})

@@ -9,7 +9,7 @@ import (
 // snapshotVersion is the first byte of a snapshot. FORMAT.md draws the rest.
 const snapshotVersion = 3
 
-// withoutElders is the version before the elders came in.
+// withoutElders is the version before elders and letters came in.
 const withoutElders = 2
 
 // The classes of a state in a snapshot, its lowest two bits.
@@ -67,6 +67,7 @@ func (m *Machine) Snapshot(dst []byte) []byte {
 	dst = m.appendDuplicates(dst)
 	dst = m.appendTargets(dst)
 	dst = m.appendElders(dst)
+	dst = m.appendLetters(dst)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable()))
 }
 
@@ -121,7 +122,24 @@ func (d *duplicates) append(dst []byte) []byte {
 	return dst
 }
 
-// appendTargets tells which moves are not for the dead-letter queue.
+// appendLetters tells which moves with a target are of dead letters.
+func (m *Machine) appendLetters(dst []byte) []byte {
+	var list []uint64
+	for _, v := range m.moves.queue {
+		if v.offset >= 0 && v.letter {
+			list = append(list, v.sequence)
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	var last uint64
+	for _, sequence := range list {
+		dst = binary.AppendUvarint(dst, sequence-last)
+		last = sequence
+	}
+	return dst
+}
+
+// appendTargets tells which moves have a target.
 func (m *Machine) appendTargets(dst []byte) []byte {
 	var list []move
 	for _, v := range m.moves.queue {

@@ -63,7 +63,7 @@ func TestRestoreDamage(t *testing.T) {
 		t.Error("version 1 is taken")
 	}
 	old[0] = 2
-	if err := lease.New(lease.Config{FIFO: true}).Restore(seal(old[:len(old)-1])); err != nil {
+	if err := lease.New(lease.Config{FIFO: true}).Restore(seal(old[:len(old)-2])); err != nil {
 		t.Errorf("version 2, which has no elders: %v", err)
 	}
 	m := lease.New(lease.Config{FIFO: true})
@@ -106,6 +106,7 @@ func TestApplyNonsense(t *testing.T) {
 		"attempt of none": {Kind: lease.OpAttempt, Offset: 1, Hash: lease.Hash{1}},
 		"attempt of all":  {Kind: lease.OpAttempt, Offset: 1, Count: 1 << 40, Hash: lease.Hash{1}},
 		"no duplicates":   {Kind: lease.OpDuplicate, Offset: 1},
+		"letter to none":  {Kind: lease.OpDeadLetter, Offset: 1, Sequence: 1},
 		"elder's number":  {Kind: lease.OpInherit, Target: 1 << 61},
 		"deadline beyond": {Kind: lease.OpUnmoved, Offset: 1, Deadline: 1 << 60},
 	} {

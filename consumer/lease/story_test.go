@@ -235,6 +235,8 @@ func (s *story) end() string {
 			fmt.Fprintf(&s.out, "op visible %d until %d\n", op.Offset, op.Deadline)
 		case lease.OpMove:
 			fmt.Fprintf(&s.out, "op move %d sequence %d%s\n", op.Offset, op.Sequence, target(op.Target))
+		case lease.OpDeadLetter:
+			fmt.Fprintf(&s.out, "op dead letter %d sequence %d%s\n", op.Offset, op.Sequence, target(op.Target))
 		case lease.OpMoved:
 			fmt.Fprintf(&s.out, "op moved upto %d\n", op.Sequence)
 		case lease.OpPurge:
@@ -260,6 +262,7 @@ func (s *story) config(t *testing.T, d *datadriven.TestData) lease.Config {
 		Delay:       s.int(t, d, "delay", 0),
 		Retention:   s.int(t, d, "retention", 0),
 		MaxReceives: uint32(s.int(t, d, "max-receives", 0)),
+		DeadLetters: uint64(s.int(t, d, "dead-letters", 0)),
 		MaxInFlight: int(s.int(t, d, "max-in-flight", 0)),
 		Window:      int(s.int(t, d, "window", 0)),
 		MaxBytes:    s.int(t, d, "max-bytes", 0), MoveOversize: d.HasArg("move-oversize"),

@@ -95,3 +95,50 @@ func TestDroppedJournal(t *testing.T) {
 		})
 	}
 }
+
+// A move that may have been written is repeated to where it was written, though
+// the redrive policy names another queue by then, or none.
+func TestRedrivePolicyChangesUnderAMove(t *testing.T) {
+	const other = "/local/other"
+	topics := map[uint64]string{consumer.TargetOf("dead"): dead, consumer.TargetOf("other"): other}
+	to := func(name string) func(*consumer.Settings) {
+		return func(s *consumer.Settings) {
+			s.DeadLetterTarget = consumer.TargetOf(name)
+			s.DeadLetterTopic, s.DeadLetterConsumer = topics[s.DeadLetterTarget], shared
+		}
+	}
+	for name, change := range map[string]func(*consumer.Settings){
+		"another queue": to("other"),
+		"none":          func(s *consumer.Settings) { s.DeadLetterTopic, s.MaxReceiveCount, s.DeadLetterTarget = "", 0, 0 },
+	} {
+		for way, goOn := range map[string]func(s *stack){"as it is": func(*stack) {}, "stop": (*stack).restart} {
+			t.Run(name+", "+way, func(t *testing.T) {
+				bubble(t, 1, func(t *testing.T, s *stack) {
+					s.options.Resolve = func(target uint64, _ string) (consumer.Destination, bool) {
+						return consumer.Destination{Topic: topics[target], Consumer: shared}, topics[target] != ""
+					}
+					s.moving(t)
+					s.createTopic(other, 1)
+					before, changed := oneReceive(), oneReceive()
+					to("dead")(&before.Settings)
+					change(&changed.Settings)
+					q := s.c.Queue(before)
+					s.write(0, plain("m")...)
+					s.hide(q, s.want(q, "m")["m"], 0)
+					release := s.control.HoldAcks(dead)
+					s.wantNone(q, time.Second) // the message is in its target, but nobody knows
+					s.c.Queue(changed)
+					s.control.KillSessions(dead)
+					release()
+					goOn(s)
+					q = s.c.Queue(changed)
+					s.wantNone(q, 15*time.Minute)
+					s.wantCounts(q, 0, 0, 0)
+					if got := append(s.stored(t, dead), s.stored(t, other)...); !slices.Equal(got, []string{"m"}) {
+						t.Errorf("the two dead-letter queues hold %v", got)
+					}
+				})
+			})
+		}
+	}
+}
