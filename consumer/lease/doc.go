@@ -14,6 +14,9 @@
 // queue has left its group. On FIFO queues the messages without a group form
 // one. The scripts in testdata tell the rules one by one.
 //
+// An answer ends before the message that would make it larger than Config.MaxBytes,
+// and one that alone is larger leaves the queue instead (size.go).
+//
 // A FIFO receive with an attempt id can be repeated (attempt.go). A FIFO group
 // can be held back until a parent partition has none of it left (hold.go). A
 // standard queue is fair among the groups of its messages (tenant.go).
