@@ -17,6 +17,7 @@ type bodies struct {
 	budget   *budget
 	messages map[int64]logread.Message
 	bytes    int64
+	swept    int64 // those below it were forgotten
 }
 
 func newBodies(b *budget) bodies {
@@ -59,8 +60,17 @@ func (b *bodies) drop(offset int64, m *logread.Message) {
 	delete(b.messages, offset)
 }
 
+// sweep does the work of below once it is worth it: each message is looked at
+// for a few that were finished.
+func (b *bodies) sweep(offset int64) {
+	if (offset-b.swept)*4 >= int64(len(b.messages)) {
+		b.below(offset)
+	}
+}
+
 // below forgets the messages below offset: they are finished.
 func (b *bodies) below(offset int64) {
+	b.swept = offset
 	for o, m := range b.messages {
 		if o < offset {
 			b.drop(o, &m)

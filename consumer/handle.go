@@ -193,7 +193,7 @@ func (t *tenure) flush(now int64) error {
 	if t.snapshots.take(now, len(t.ops)) {
 		snapshot = t.machine.Snapshot(nil)
 		t.snapshots.taken(int64(len(snapshot)), now)
-		t.bodies.below(t.machine.CommitOffset())
+		t.bodies.sweep(t.machine.CommitOffset())
 	}
 	if len(t.ops) == 0 && snapshot == nil {
 		t.publishBatch(&t.pending)

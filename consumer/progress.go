@@ -18,8 +18,9 @@ const (
 )
 
 // snapshotPolicy says when a shard's journal gets a snapshot: after 256 records,
-// after as many bytes as make replay slow, when the last one is old, and at the
-// end. Times are ms since the epoch.
+// if they take as much as the last snapshot, so that a large one is not written
+// for every few changes; after as many bytes as make replay slow; when the last one
+// is old; and at the end. Times are ms since the epoch.
 type snapshotPolicy struct {
 	records int
 	bytes   int64
@@ -44,7 +45,7 @@ func (p *snapshotPolicy) take(now int64, ops int) bool {
 	if p.records == 0 {
 		return false // nothing changed since the last one
 	}
-	return p.forced || p.records >= snapshotRecords ||
+	return p.forced || p.records >= snapshotRecords && p.bytes >= p.last ||
 		p.bytes >= max(snapshotBytes, 4*p.last) || now-p.at >= snapshotInterval.Milliseconds()
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -131,6 +132,13 @@ func TestQueueURL(t *testing.T) {
 		if got := s.queueURL(r, "q"); got != tt.want {
 			t.Errorf("%+v: %s", tt, got)
 		}
+	}
+	// HTTP/1.0 names no host: the address that was called will do.
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 9324}),
+		http.MethodGet, "/", nil)
+	r.Host = ""
+	if got := edge(nil).queueURL(r, "q"); got != "http://10.0.0.1:9324/000000000000/q" {
+		t.Errorf("without a host: %s", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -35,6 +36,11 @@ func (s *Server) baseURL(r *http.Request) string {
 	}
 	if v := firstOf(r.Header.Get("X-Forwarded-Host")); v != "" {
 		host = v
+	}
+	if host == "" { // HTTP/1.0 asks for none
+		if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+			host = local.String()
+		}
 	}
 	return scheme + "://" + host
 }

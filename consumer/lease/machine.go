@@ -13,8 +13,11 @@ const (
 	// dedupCapacity bounds the deduplication ids of a partition: 3,400 messages/s
 	// for five minutes, above AWS's 3,000 with batches.
 	dedupCapacity = 1 << 20
-	// readAhead is how many messages are kept visible.
-	readAhead = 1000
+	// readAhead is how many messages are made visible when fewer than readAgain
+	// are. Between them nothing is read, so that a backlog is read in long runs
+	// and not in as small ones as it is received.
+	readAhead = 2000
+	readAgain = 1000
 	// keptNodes is how many nodes or chunks an empty machine may keep.
 	keptNodes = 1024
 	// maxLease is how long after its receive a message can stay leased.
@@ -255,8 +258,8 @@ func (m *Machine) Counts() Counts {
 
 func (m *Machine) inFlight() int { return m.counts[leased] + m.counts[held] }
 
-// Want is how many more messages should be loaded now. A queue keeps some
-// visible, a standard one besides some of noisy tenants; a FIFO queue reads on, as
+// Want is how many more messages should be loaded now. A queue keeps between
+// readAgain and readAhead visible, a standard one besides some of noisy tenants; a FIFO queue reads on, as
 // far as the window goes, while no group is ready.
 func (m *Machine) Want() int {
 	room := max(0, m.cfg.Window-m.window.live)
@@ -267,12 +270,15 @@ func (m *Machine) Want() int {
 	if m.tenants.waiting < searchAhead {
 		ready -= m.tenants.waiting
 	}
-	want := readAhead - ready
+	want := 0
+	if ready < readAgain {
+		want = readAhead - ready
+	}
 	if m.moves.unannounced() {
 		// A move that began before a restart goes on once its message is loaded.
 		want = max(want, readAhead)
 	}
-	return min(room, max(0, want))
+	return min(room, want)
 }
 
 // NextTimer gives the ms at which the next Tick is needed, since something is

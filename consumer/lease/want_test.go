@@ -15,26 +15,30 @@ func TestWant(t *testing.T) {
 	}
 	one := func(int) lease.Hash { return lease.Hash{} }
 
-	m := lease.New(lease.Config{Window: 1500})
+	m := lease.New(lease.Config{Window: 3000})
 	check := func(when string, want int) {
 		t.Helper()
 		if got := m.Want(); got != want {
 			t.Errorf("%s: wants %d, want %d", when, got, want)
 		}
 	}
-	check("standard, empty", 1000)
-	fill(m, 1000, one)
-	check("standard, enough", 0)
+	check("standard, empty", 2000)
+	fill(m, 999, one)
+	check("not enough yet", 1001)
+	fill(m, 1, one)
+	check("enough", 0)
 	m.Step(0, lease.Input{Kind: lease.Receive, Max: 400, Visibility: 1000})
-	check("600 left", 400)
-	fill(m, 400, one)
+	check("600 left", 1400)
+	fill(m, 1400, one)
+	m.Step(0, lease.Input{Kind: lease.Receive, Max: 900, Visibility: 1000})
+	check("1100 left", 0)
 	m.Step(0, lease.Input{Kind: lease.Receive, Max: 700, Visibility: 1000})
-	check("300 left", 100) // the window has no more room
+	check("400 left", 600) // the window has no more room
 
 	m = lease.New(lease.Config{FIFO: true, Window: 1500})
 	check("FIFO, empty", 1500)
 	fill(m, 600, one)
-	check("a ready group", 400)
+	check("a ready group", 900)
 	m.Step(0, lease.Input{Kind: lease.Receive, Max: 1, Visibility: 1000})
 	check("the only group is blocked", 900)
 	fill(m, 900, one)
@@ -73,7 +77,7 @@ func TestBacklogOfMoves(t *testing.T) {
 		}
 	}
 	m.Replayed(0)
-	if got := m.Want(); got != 1000 {
+	if got := m.Want(); got != 2000 {
 		t.Errorf("wants %d with moves not announced", got)
 	}
 	var sequence uint64

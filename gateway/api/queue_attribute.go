@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The names of queue attributes that rules refer to.
@@ -210,15 +211,26 @@ func canonical(name, value string, rule attrRule) (string, error) {
 		}
 		return value, nil
 	case attrText:
-		if len(value) > 2048 {
+		if len(value) > 2048 || !showable(value) {
 			return "", invalid
 		}
 		return value, nil
 	case attrJSON:
+		if !showable(value) {
+			return "", invalid
+		}
 		return value, checkPolicy(name, value)
 	case attrComputed:
 	}
 	return "", unknownAttribute(name)
+}
+
+// showable tells whether both protocols can give a text back as it came. A form
+// can hold any bytes.
+func showable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff
+	})
 }
 
 // QueueValue is a stored attribute of a queue, or its default, or "".

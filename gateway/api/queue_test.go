@@ -86,6 +86,8 @@ func TestCheckQueueAttributes(t *testing.T) {
 		{name: "Policy without statements", set: map[string]string{"Policy": `{"Version":"2012-10-17"}`}, kind: InvalidAttributeValue, text: "Invalid value for the parameter Policy."},
 		{name: "Policy removed", set: map[string]string{"Policy": ""}, stored: map[string]string{"Policy": ""}},
 		{name: "Policy no JSON", set: map[string]string{"Policy": "x"}, kind: InvalidAttributeValue, text: "Invalid value for the parameter Policy."},
+		{name: "Policy no text", set: map[string]string{"Policy": "{\"Version\":\"\xff\",\"Statement\":[{\"Effect\":\"Allow\",\"Principal\":\"*\",\"Action\":\"sqs:*\"}]}"}, kind: InvalidAttributeValue, text: "Invalid value for the parameter Policy."},
+		{name: "KMS key no text", set: map[string]string{"KmsMasterKeyId": "a\x00"}, kind: InvalidAttributeValue, text: "Invalid value for the parameter KmsMasterKeyId."},
 		{name: "redrive as text", set: map[string]string{"RedrivePolicy": policy(`"42"`)}, stored: map[string]string{"RedrivePolicy": policy(`"42"`)}},
 		{name: "redrive 0", set: map[string]string{"RedrivePolicy": policy("0")}, kind: InvalidParameterValue, text: "Value " + policy("0") + " for parameter RedrivePolicy is invalid. Reason: Invalid value for maxReceiveCount: 0, valid values are from 1 to 1000 both inclusive."},
 		{name: "redrive word", set: map[string]string{"RedrivePolicy": policy(`"invalid"`)}, kind: InvalidParameterValue, text: "Value " + policy(`"invalid"`) + " for parameter RedrivePolicy is invalid. Reason: Invalid value for maxReceiveCount: invalid, valid values are from 1 to 1000 both inclusive."},
