@@ -90,10 +90,18 @@ func (t *tenure) call(now int64, c *call) {
 	t.pending.calls = append(t.pending.calls, c)
 }
 
-// finish answers a call. Messages that reach nobody are given back.
+// finish answers a call. Messages that reach nobody are given back: after an
+// error as if the receive had not been, unless it can be repeated and an earlier
+// answer to it may have been seen.
 func (t *tenure) finish(c *call, err error) {
-	if answered := c.answer(err); len(c.leased) > 0 && (!answered || err != nil) {
-		t.s.giveBack(c.leased)
+	switch {
+	case len(c.leased) == 0:
+		c.answer(err)
+	case err != nil && c.inputs[0].AttemptID == (lease.Hash{}):
+		t.s.giveBack(lease.Return, c.leased) // before the answer: who asks again finds them
+		c.answer(err)
+	case !c.answer(err) || err != nil:
+		t.s.giveBack(lease.Visibility, c.leased)
 	}
 }
 

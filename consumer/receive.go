@@ -178,7 +178,7 @@ func (q *Queue) giveBack(messages []Received) {
 	defer q.mu.Unlock()
 	for _, m := range messages {
 		if s := q.shards[m.Partition]; s != nil {
-			s.giveBack([]lease.Delivery{{Offset: m.Offset, Receives: uint32(m.ReceiveCount)}})
+			s.giveBack(lease.Visibility, []lease.Delivery{{Offset: m.Offset, Receives: uint32(m.ReceiveCount)}})
 		}
 	}
 }

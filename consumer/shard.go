@@ -173,11 +173,12 @@ func (s *shard) do(ctx context.Context, c *call) error {
 	return c.wait(ctx)
 }
 
-// giveBack ends the leases of messages that did not reach a client.
-func (s *shard) giveBack(leased []lease.Delivery) {
+// giveBack ends the leases of messages that did not reach a client: kind is
+// Visibility or Return.
+func (s *shard) giveBack(kind lease.Kind, leased []lease.Delivery) {
 	inputs := make([]lease.Input, len(leased))
 	for i, d := range leased {
-		inputs[i] = lease.Input{Kind: lease.Visibility, Offset: d.Offset, Attempt: d.Receives}
+		inputs[i] = lease.Input{Kind: kind, Offset: d.Offset, Attempt: d.Receives}
 	}
 	// When it is refused the leases end by themselves.
 	s.post(event{kind: eventCall, call: newCall(inputs...)})

@@ -226,7 +226,7 @@ func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
 		switch op.Kind {
 		case lease.OpLease, lease.OpDelete, lease.OpAttempt, lease.OpDuplicate:
 			last = max(last, op.Offset+op.Count)
-		case lease.OpVisible, lease.OpMove, lease.OpDeadLetter, lease.OpUnmoved:
+		case lease.OpVisible, lease.OpReturn, lease.OpMove, lease.OpDeadLetter, lease.OpUnmoved:
 			last = max(last, op.Offset+1)
 		case lease.OpPurge:
 			last = max(last, op.Offset)

@@ -163,7 +163,7 @@ func appendOps(b []byte, ops []lease.Op, wall int64) []byte {
 			b = binary.AppendUvarint(b, op.Target)
 			b = binary.AppendUvarint(b, uint64(op.Count))
 			b = binary.AppendVarint(b, op.Time-wall)
-		case lease.OpPurge:
+		case lease.OpPurge, lease.OpReturn:
 		}
 	}
 	return b
@@ -260,7 +260,7 @@ func (d *decoder) ops(wall int64) []lease.Op {
 			op.Target = d.uvarint()
 			op.Count = int64(d.uvarint())
 			op.Time = wall + d.varint()
-		case lease.OpPurge:
+		case lease.OpPurge, lease.OpReturn:
 		default:
 			d.bad = true
 		}

@@ -34,6 +34,7 @@ func TestRecordRoundTrip(t *testing.T) {
 			lease.Op{Kind: lease.OpAttempt, Offset: 1007, Count: 1, Time: wall - 5},
 			lease.Op{Kind: lease.OpDuplicate, Offset: 1010, Count: 2, Time: wall - 250_000},
 			lease.Op{Kind: lease.OpDeadLetter, Offset: 1<<50 + 2, Sequence: 11, Target: 5},
+			lease.Op{Kind: lease.OpReturn, Offset: 1<<50 - 7},
 			lease.Op{Kind: lease.OpInherit, Offset: 3, Target: 4, Time: wall - 1000},
 			lease.Op{Kind: lease.OpInherit, Offset: 1 << 60, Target: 5},
 			lease.Op{Kind: lease.OpElderDuplicate, Offset: 17, Target: 4, Count: 2, Time: wall - 2000},

@@ -36,6 +36,7 @@ func FuzzApply(f *testing.F) {
 		{Kind: lease.OpInherit, Target: 3, Offset: 7, Time: 5},
 		{Kind: lease.OpElderDuplicate, Target: 3, Offset: 9, Count: 2, Time: 4},
 		{Kind: lease.OpVisible, Offset: 4, Deadline: 250},
+		{Kind: lease.OpReturn, Offset: 5},
 		{Kind: lease.OpMove, Offset: 2, Sequence: 1},
 		{Kind: lease.OpMove, Offset: 9, Sequence: 2},
 		{Kind: lease.OpDeadLetter, Offset: 13, Sequence: 3, Target: 2},

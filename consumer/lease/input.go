@@ -54,6 +54,11 @@ const (
 	// Inherit tells a partition that came from a split about its Elders, before the
 	// first Load. FIFO queues only, like Forget.
 	Inherit
+	// Return gives the message Offset back, leased for the Attempt-th time, as if that
+	// receive had not been: nobody has seen its answer, nor will. It answers as
+	// Visibility does. Receives with an AttemptID cannot be returned, since they may
+	// have been answered before.
+	Return
 	// Forget says that the elder Partition was purged up to Upto.
 	Forget
 )

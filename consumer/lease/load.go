@@ -71,9 +71,13 @@ func (m *Machine) enter(msg Message, sent int64, n uint32) {
 			m.link(r.group, ref)
 		}
 	}
-	if m.cfg.FIFO && sent != msg.WriteTime && n == 0 {
+	if m.cfg.FIFO && sent != msg.WriteTime {
 		x := &m.nodes.nodes[m.ensure(ref)]
-		x.first, x.flags = msg.WriteTime, x.flags|nodeMoved
+		if n == 0 {
+			x.first, x.flags = msg.WriteTime, x.flags|nodeMoved
+		} else {
+			x.flags |= nodeWasMoved
+		}
 	}
 	switch s {
 	case visible:

@@ -155,6 +155,8 @@ func (m *Machine) Step(now int64, in Input) []Effect {
 		m.unmovable(in.Offset, in.Visibility)
 	case Inherit:
 		m.inherit(in.Elders)
+	case Return:
+		m.answer(m.giveBack(in.Offset, in.Attempt))
 	case Forget:
 		m.forgetElder(in.Partition, in.Upto)
 	default:

@@ -253,6 +253,19 @@ func (q *model) visibility(offset int64, attempt uint32, ms int64) lease.Outcome
 	return lease.Done
 }
 
+// giveBack is visibility 0 without the receive, but when the message was moved here
+// and never received before.
+func (q *model) giveBack(offset int64, attempt uint32) lease.Outcome {
+	m := q.touch(offset)
+	counts := m != nil && m.leased && m.move == 0 && attempt == m.receives && attempt > 0 &&
+		(!q.cfg.FIFO || m.receives > 1 || q.sent(m) == m.WriteTime)
+	outcome := q.visibility(offset, attempt, 0)
+	if counts {
+		m.receives--
+	}
+	return outcome
+}
+
 func (q *model) purge(upto int64) {
 	q.elders = nil // all of it was written before
 	q.purged = max(q.purged, upto)

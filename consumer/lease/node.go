@@ -25,6 +25,8 @@ const (
 	// nodeMoved: FIFO only; the message was sent before it was written here, and
 	// first keeps the write time until the first receive.
 	nodeMoved
+	// nodeWasMoved: nodeMoved, and received since: the write time is lost.
+	nodeWasMoved
 )
 
 const maxReceives = 1<<12 - 1

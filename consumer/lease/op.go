@@ -36,6 +36,8 @@ const (
 	OpElderDuplicate OpKind = 11
 	// OpDeadLetter is OpMove of a dead letter to the queue Target.
 	OpDeadLetter OpKind = 12
+	// OpReturn: the lease of Offset has ended, and its receive does not count.
+	OpReturn OpKind = 13
 )
 
 // Op is one durable change of state. Ops are idempotent in order: a journal

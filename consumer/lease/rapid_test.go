@@ -37,6 +37,7 @@ func checkModel(t *testing.T, cfg lease.Config) {
 			"receive2":   d.receive,
 			"delete":     d.delete,
 			"visibility": d.visibility,
+			"return":     d.giveBack,
 			"purge":      d.purge,
 			"tick":       d.tick,
 			"wait":       d.wait,
@@ -159,6 +160,8 @@ func (d *driver) step(t *rapid.T, in lease.Input) {
 		want = d.q.delete(in.Offset, in.Attempt)
 	case lease.Visibility:
 		want = d.q.visibility(in.Offset, in.Attempt, in.Visibility)
+	case lease.Return:
+		want = d.q.giveBack(in.Offset, in.Attempt)
 	case lease.Purge:
 		d.q.purge(in.Upto)
 		want = lease.Done
@@ -327,6 +330,11 @@ func (d *driver) visibility(t *rapid.T) {
 	offset, attempt := d.handle(t)
 	ms := rapid.SampledFrom([]int64{0, 0, 20, 100, 43_200_000}).Draw(t, "ms")
 	d.step(t, lease.Input{Kind: lease.Visibility, Offset: offset, Attempt: attempt, Visibility: ms})
+}
+
+func (d *driver) giveBack(t *rapid.T) {
+	offset, attempt := d.handle(t)
+	d.step(t, lease.Input{Kind: lease.Return, Offset: offset, Attempt: attempt})
 }
 
 func (d *driver) purge(t *rapid.T) {

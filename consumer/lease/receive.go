@@ -169,6 +169,9 @@ func (x *node) receive(now, deadline int64) {
 	if x.receives == 0 {
 		x.first = now
 	}
+	if x.flags&nodeMoved != 0 {
+		x.flags |= nodeWasMoved
+	}
 	if x.receives < maxReceives {
 		x.receives++
 	}

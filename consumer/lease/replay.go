@@ -117,6 +117,8 @@ func (m *Machine) Apply(op Op) error {
 			m.unbind(n)
 			m.nodes.nodes[n].at = op.Deadline
 		}
+	case OpReturn:
+		m.applyReturn(op.Offset)
 	case OpMove, OpDeadLetter:
 		if op.Sequence < m.moves.next || op.Sequence > maxOffset {
 			return fmt.Errorf("applying move of offset %d: sequence %d out of order", op.Offset, op.Sequence)
@@ -192,6 +194,22 @@ func (m *Machine) applyLease(op Op) {
 		x := &m.nodes.nodes[n]
 		x.status = leased
 		x.receive(op.Time, op.Deadline)
+	}
+}
+
+func (m *Machine) applyReturn(offset int64) {
+	n := m.ahead.states[offset]
+	if n == 0 {
+		return
+	}
+	x := &m.nodes.nodes[n]
+	if x.status != leased || x.receives == 0 {
+		return
+	}
+	m.unbind(n)
+	x.at = 0
+	if x.receives--; x.receives == 0 {
+		m.nodes.release(m.ahead.take(offset))
 	}
 }
 

@@ -122,6 +122,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 			Kind: lease.Visibility, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1)),
 			Visibility: s.pos(t, d, 2),
 		}
+	case "return":
+		in = lease.Input{Kind: lease.Return, Offset: s.pos(t, d, 0), Attempt: uint32(s.pos(t, d, 1))}
 	case "hold":
 		in = lease.Input{Kind: lease.Hold}
 	case "release", "free":
@@ -237,6 +239,8 @@ func (s *story) end() string {
 			fmt.Fprintf(&s.out, "op move %d sequence %d%s\n", op.Offset, op.Sequence, target(op.Target))
 		case lease.OpDeadLetter:
 			fmt.Fprintf(&s.out, "op dead letter %d sequence %d%s\n", op.Offset, op.Sequence, target(op.Target))
+		case lease.OpReturn:
+			fmt.Fprintf(&s.out, "op return %d\n", op.Offset)
 		case lease.OpMoved:
 			fmt.Fprintf(&s.out, "op moved upto %d\n", op.Sequence)
 		case lease.OpPurge:

@@ -40,6 +40,31 @@ func (m *Machine) visibility(offset int64, attempt uint32, ms int64) Outcome {
 	return Done
 }
 
+// giveBack ends a lease whose receive reached nobody. The count falls again, where
+// what is known of the message is enough to be as before.
+func (m *Machine) giveBack(offset int64, attempt uint32) Outcome {
+	n, s, ref := m.lookup(offset)
+	if n == 0 || s != leased || attempt != uint32(m.nodes.nodes[n].receives) {
+		return m.visibility(offset, attempt, 0)
+	}
+	x := &m.nodes.nodes[n]
+	if x.receives == maxReceives || x.receives == 1 && x.flags&nodeWasMoved != 0 {
+		return m.visibility(offset, attempt, 0)
+	}
+	m.emit(Op{Kind: OpReturn, Offset: offset})
+	m.unbind(n)
+	x.receives--
+	x.at = 0
+	switch {
+	case ref != 0:
+		m.detach(n)
+		m.surface(ref)
+	case x.receives == 0:
+		m.nodes.release(m.ahead.take(offset))
+	}
+	return Done
+}
+
 // lookup finds a message, loaded or not. Status 0 = gone, or unknown; ref 0 =
 // not loaded; node 0 = never received. A message past its retention is removed
 // on the way.
