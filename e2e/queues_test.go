@@ -79,7 +79,8 @@ func queueLife(t *testing.T, a *Actions, name string) {
 	wantCode(t, "sending to the deleted queue", err, noQueue)
 }
 
-// TestQueuesSurviveRestart keeps attributes over a stop and over a kill.
+// TestQueuesSurviveRestart keeps attributes over a stop and over a kill, also of
+// a queue that somebody waits at.
 func TestQueuesSurviveRestart(t *testing.T) {
 	eachDeployment(t, func(t *testing.T, d *Deployment) {
 		a := d.Actions(t, jsonProtocol)
@@ -88,8 +89,15 @@ func TestQueuesSurviveRestart(t *testing.T) {
 		if _, err := a.DeleteQueue(t.Context(), &sqs.DeleteQueueInput{QueueUrl: gone.URL}); err != nil {
 			t.Fatal(err)
 		}
+		waited := a.Create(t, "waited-at", attributes{"ReceiveMessageWaitTimeSeconds": "10"})
 		for _, restart := range []func(){d.Restart, func() { d.Kill(); d.Start() }} {
+			p := waited.poll(t.Context(), 20)
+			pass(t, parked)
 			restart()
+			<-p.done
+			if wait := waited.Attributes()["ReceiveMessageWaitTimeSeconds"]; wait != "10" {
+				t.Errorf("the queue that was waited at has the wait %q", wait)
+			}
 			got := q.Attributes()
 			if got["VisibilityTimeout"] != "11" || got["ContentBasedDeduplication"] != "true" || got["FifoQueue"] != "true" {
 				t.Errorf("attributes after a restart: %v", got)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+
 	"sqsgate/codec"
 	"sqsgate/gateway"
 	"sqsgate/partition"
@@ -125,6 +127,33 @@ func TestFIFODuplicates(t *testing.T) {
 	}
 	if fmt.Sprint(bodies) != "[a b d g]" {
 		t.Errorf("received %v", bodies)
+	}
+}
+
+// A send that failed leaves no deduplication id behind: its repetition is stored.
+func TestFailedSendIsNoDuplicate(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(o *gateway.Options) { o.RequestTimeout = 500 * time.Millisecond })
+	q := s.create("a.fifo", object{"FifoQueue": "true"})
+	ask := object{"QueueUrl": q, "MessageBody": "x", "MessageGroupId": "g", "MessageDeduplicationId": "d"}
+	s.control.Fail("StreamWrite", 4, Ydb.StatusIds_UNAVAILABLE)
+	failures := 0
+	for end := time.Now().Add(20 * time.Second); ; failures++ {
+		got, err := s.send(t.Context(), s.request("SendMessage", ask))
+		must(t, err)
+		if got.status == http.StatusOK {
+			break
+		}
+		if got.status != http.StatusServiceUnavailable || time.Now().After(end) {
+			t.Fatalf("after %d failures: %d %s", failures, got.status, got.body)
+		}
+	}
+	if failures == 0 {
+		t.Error("no send has failed")
+	}
+	s.call("SendMessage", ask)
+	if got := s.messages(q, nil); len(got) != 1 {
+		t.Errorf("received %v, want the message once", got)
 	}
 }
 
