@@ -36,8 +36,17 @@ func (c *Catalog) verify(ctx context.Context, e entry) (bool, error) {
 		return false, err
 	}
 	consumer := consumerOf(t, e.Consumer)
-	same := topicid.Same(e.TopicCreated, topicid.Of(t.GetSelf()))
-	if consumer != nil && !shared(consumer) && same {
+	var why string
+	switch {
+	case t == nil:
+		why = "the topic is gone"
+	case !topicid.Same(e.TopicCreated, topicid.Of(t.GetSelf())):
+		why = "the topic was made again"
+	case consumer == nil:
+		why = "the consumer is gone"
+	case shared(consumer):
+		why = "the consumer is a shared one"
+	default:
 		return true, nil
 	}
 	o, err := c.write(ctx, record{Op: opForget, Name: e.Name, Incarnation: e.Incarnation})
@@ -45,7 +54,7 @@ func (c *Catalog) verify(ctx context.Context, e entry) (bool, error) {
 		return false, err
 	}
 	c.logger.LogAttrs(ctx, slog.LevelWarn, "a queue is gone that nobody has deleted here",
-		slog.String("queue", e.Name), slog.Bool("topic", t != nil), slog.Bool("consumer", consumer != nil), slog.Bool("same_topic", same))
+		slog.String("queue", e.Name), slog.String("reason", why))
 	if c.opts.OnForgotten != nil && consumer == nil {
 		c.opts.OnForgotten(e.Queue)
 	}
