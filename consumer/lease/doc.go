@@ -58,7 +58,7 @@
 //   - A message is handed out again only at or after the deadline in force.
 //   - Receive counts grow by one a hand-out, up to 4095.
 //   - Of an attempt that is known, every message is leased by it.
-//   - At most nine tenants are noisy, and what they have parked is visible.
+//   - At most eighteen tenants are noisy, and what they have parked is visible.
 //   - Time never goes back: a Step with an earlier now happens at the latest one.
 //   - Move sequences are consecutive and announced in order.
 package lease

@@ -88,8 +88,9 @@ func (m *Machine) checkTenants() error {
 	if len(want) != len(m.tenants.byHash) {
 		return fmt.Errorf("%d tenants, want %d", len(m.tenants.byHash), len(want))
 	}
-	waiting := 0
+	waiting, effort := 0, int64(0)
 	for h, t := range m.tenants.byHash {
+		effort += m.tenants.all[t].effort.upto(m.now, int(m.tenants.all[t].flight))
 		x, recounted := m.tenants.all[t], want[t]
 		if x.hash != h || x.messages != recounted.messages || x.flight != recounted.flight || x.parked != recounted.parked {
 			return fmt.Errorf("tenant %+v, recounted %+v", x, recounted)
@@ -110,6 +111,9 @@ func (m *Machine) checkTenants() error {
 				return fmt.Errorf("tenant %x is not noisy", h)
 			}
 		}
+	}
+	if all := m.tenants.effort.upto(m.now, m.inFlight()); !m.cfg.FIFO && effort > all {
+		return fmt.Errorf("effort %d of all, recounted %d", all, effort)
 	}
 	if waiting != m.tenants.waiting {
 		return fmt.Errorf("%d waiting, recounted %d", m.tenants.waiting, waiting)
@@ -173,4 +177,10 @@ func (m *Machine) checkNodes() error {
 		}
 	}
 	return nil
+}
+
+// Effort is the processing time at to of a queue with so many messages in flight
+// from a time on, after ms of it up to then.
+func Effort(ms, from, to int64, flight int) int64 {
+	return effort{ms: ms, at: from}.upto(to, flight)
 }

@@ -12,6 +12,10 @@ import (
 type fairModel struct {
 	msgs  []*fairMessage
 	noise bool // a tenant was noisy once; the order of sending is no more kept
+	// Processing time of each group and of all, ms. Half of it is forgotten at the
+	// end of each minute.
+	effort map[string]int64
+	total  int64
 }
 
 type fairMessage struct {
@@ -22,8 +26,38 @@ type fairMessage struct {
 	gone     bool
 }
 
+// pass lets one ms pass, which ends at now.
+func (q *fairModel) pass(now int64) {
+	for _, m := range q.msgs {
+		if m.flight {
+			q.effort[m.group]++
+			q.total++
+		}
+	}
+	if now%60_000 == 0 {
+		q.total /= 2
+		for group := range q.effort {
+			q.effort[group] /= 2
+		}
+	}
+}
+
+// forget ends the account of groups without messages.
+func (q *fairModel) forget() {
+	left := make(map[string]bool)
+	for _, m := range q.msgs {
+		left[m.group] = left[m.group] || !m.gone
+	}
+	for group := range q.effort {
+		if !left[group] {
+			delete(q.effort, group)
+		}
+	}
+}
+
 // noisy gives the groups with more than a tenth of the messages in flight, and at
-// least 30 of them.
+// least 30 of them, or with more than a tenth of the processing time, and at least
+// ten seconds.
 func (q *fairModel) noisy() map[string]bool {
 	all, own := 0, make(map[string]int)
 	for _, m := range q.msgs {
@@ -35,6 +69,11 @@ func (q *fairModel) noisy() map[string]bool {
 	noisy := make(map[string]bool)
 	for group, n := range own {
 		if group != "" && n >= 30 && n*10 > all {
+			noisy[group], q.noise = true, true
+		}
+	}
+	for group, ms := range q.effort {
+		if group != "" && ms >= 10_000 && ms*10 > q.total {
 			noisy[group], q.noise = true, true
 		}
 	}
@@ -73,9 +112,13 @@ func (q *fairModel) visible() (n int) {
 // TestFair compares fair queues with the rule.
 func TestFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m, q, now := lease.New(lease.Config{}), &fairModel{}, int64(1000)
+		m, now := lease.New(lease.Config{}), int64(59_000)
+		q := &fairModel{effort: make(map[string]int64)}
 		advance := func(ms int64) {
-			now += ms
+			for range ms {
+				now++
+				q.pass(now)
+			}
 			for _, x := range q.msgs {
 				x.flight = x.flight && x.until > now
 			}
@@ -94,7 +137,7 @@ func TestFair(t *testing.T) {
 			"receive": func(t *rapid.T) {
 				limit := min(rapid.IntRange(1, 120).Draw(t, "max"), q.visible())
 				in := lease.Input{Kind: lease.Receive, Max: max(1, limit)}
-				in.Visibility = rapid.SampledFrom([]int64{0, 50, 500, 500}).Draw(t, "visibility")
+				in.Visibility = rapid.SampledFrom([]int64{0, 50, 500, 5000, 90_000}).Draw(t, "visibility")
 				got := m.Step(now, in)[0].Deliveries
 				if len(got) != limit {
 					t.Fatalf("%d messages, want %d", len(got), limit)
@@ -136,8 +179,10 @@ func TestFair(t *testing.T) {
 					x.gone, x.flight = true, false
 				}
 			},
-			"wait": func(t *rapid.T) { advance(rapid.Int64Range(1, 300).Draw(t, "ms")) },
+			"wait":      func(t *rapid.T) { advance(rapid.Int64Range(1, 300).Draw(t, "ms")) },
+			"wait long": func(t *rapid.T) { advance(rapid.Int64Range(1, 8000).Draw(t, "ms")) },
 			"": func(t *rapid.T) {
+				q.forget()
 				q.noisy()
 				if err := m.Check(); err != nil {
 					t.Fatal(err)
@@ -202,6 +247,35 @@ func TestNoisyShare(t *testing.T) {
 		got := m.Step(0, lease.Input{Kind: lease.Receive, Max: 1, Visibility: 1000})[0].Deliveries
 		if len(got) != 1 || got[0].Offset != want {
 			t.Errorf("30 in flight besides %d: %+v, want %d", others, got, want)
+		}
+	}
+}
+
+// TestEffort compares processing time with a count of every ms.
+func TestEffort(t *testing.T) {
+	for _, c := range []struct {
+		ms, from, to int64
+		flight       int
+	}{
+		{0, 0, 0, 0},
+		{7, 0, 59_999, 0},
+		{7, 0, 60_000, 0},
+		{7, 59_999, 60_001, 3},
+		{1 << 40, 1, 30 * 60_000, 0},
+		{0, 5, 59_999, 120_000},
+		{0, 5, 60_000, 120_000},
+		{0, 5, 47*60_000 + 17, 120_000},
+		{1 << 50, 5, 70*60_000 + 17, 120_000},
+		{3, 61_000, 80 * 60_000, 1},
+	} {
+		want := c.ms
+		for now := c.from + 1; now <= c.to; now++ {
+			if want += int64(c.flight); now%60_000 == 0 {
+				want /= 2
+			}
+		}
+		if got := lease.Effort(c.ms, c.from, c.to, c.flight); got != want {
+			t.Errorf("%+v: %d, want %d", c, got, want)
 		}
 	}
 }

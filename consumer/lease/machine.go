@@ -308,8 +308,11 @@ func (m *Machine) setStatus(r *record, s status) {
 
 // tally counts a loaded message of a status.
 func (m *Machine) tally(r *record, s status, by int) {
-	m.counts[s] += by
-	if (s == leased || s == held) && r.group != 0 && !m.cfg.FIFO {
+	flight := (s == leased || s == held) && !m.cfg.FIFO
+	if flight {
+		m.work(r.group)
+	}
+	if m.counts[s] += by; flight && r.group != 0 {
 		m.tenants.all[r.group].flight += uint32(by)
 	}
 }

@@ -21,7 +21,8 @@ type model struct {
 	holdAll   bool
 	held      map[lease.Hash]bool
 	ended     bool
-	crowded   bool // 30 were in flight once, so that a group may be noisy; see TestFair
+	crowded   bool                 // a group may have been noisy once; see TestFair
+	effort    map[lease.Hash]int64 // ms of processing, by group
 	attempts  map[lease.Hash]*try
 	elders    map[int64][]*message // what is in the logs of the elder partitions
 	marks     map[int64]int64      // how far those were purged
@@ -127,6 +128,12 @@ func (q *model) deliverable(m *message) bool {
 
 // advance ends what is due at now.
 func (q *model) advance(now int64) {
+	for _, m := range q.msgs {
+		if !q.crowded && q.flies(m) && m.Group != (lease.Hash{}) {
+			q.effort[m.Group] += max(0, now-q.now)
+			q.crowded = q.effort[m.Group] >= 10_000
+		}
+	}
 	q.now = max(q.now, now)
 	for _, m := range q.msgs {
 		if m.gone || m.move != 0 {
@@ -326,10 +333,12 @@ func (q *model) restart() {
 	}
 }
 
+func (q *model) flies(m *message) bool { return !m.gone && m.move == 0 && m.hidden && !m.delayed }
+
 func (q *model) inFlight() int {
 	n := 0
 	for _, m := range q.msgs {
-		if !m.gone && m.move == 0 && m.hidden && !m.delayed {
+		if q.flies(m) {
 			n++
 		}
 	}

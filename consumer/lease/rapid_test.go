@@ -75,7 +75,7 @@ func newDriver(t *rapid.T, cfg lease.Config) *driver {
 	cfg.Window, cfg.DeduplicationWindow = 1000, 100
 	cfg.MaxBytes = rapid.SampledFrom([]int64{0, 640}).Draw(t, "max_bytes")
 	cfg.MoveOversize = rapid.Bool().Draw(t, "move_oversize")
-	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg, attempts: map[lease.Hash]*try{}}, now: 1000}
+	d := &driver{m: lease.New(cfg), q: &model{cfg: cfg, attempts: map[lease.Hash]*try{}, effort: map[lease.Hash]int64{}}, now: 1000}
 	d.snap = d.m.Snapshot(nil)
 	if cfg.FIFO && rapid.Bool().Draw(t, "child") {
 		d.inherit(t)

@@ -2,11 +2,15 @@ package lease
 
 // A standard queue whose messages have groups is fair among them: while a group,
 // its tenant, has more than a tenth of the messages in flight, and at least
-// noisyFlight, the others are served first. A message without a group is a
-// tenant of its own, and never noisy.
+// noisyFlight, or more than a tenth of the recent processing time, and at least
+// noisyEffort, the others are served first. A message without a group is a tenant
+// of its own, and never noisy.
 const (
 	noisyFlight = 30
 	noisyShare  = 10
+	// noisyEffort keeps queues in order in which next to nothing happens: there
+	// almost any tenant has a tenth of the time. AWS names no such limit.
+	noisyEffort = 10_000 // ms
 	// searchAhead is how many messages of noisy tenants a queue may load in search
 	// of others.
 	searchAhead = 10_000
@@ -19,6 +23,7 @@ type tenant struct {
 	hash     Hash
 	messages uint32 // loaded and not gone
 	flight   uint32 // in flight
+	effort   effort // of messages while they were in flight
 	parked   uint32 // in the lane
 	head     uint32
 	tail     uint32
@@ -30,8 +35,9 @@ type tenant struct {
 // tenantList is a list of tenants that have a lane.
 type tenantList struct{ head, tail uint32 }
 
-// tenants holds the tenants of a standard queue. At most nine can be noisy at a
-// time, so the noisy list is short whenever it was looked at.
+// tenants holds the tenants of a standard queue. At most nine can be noisy by
+// their messages in flight and nine by their time, so the noisy list is short
+// whenever it was looked at.
 type tenants struct {
 	all    []tenant // [0] is unused
 	free   uint32   // chained by next
@@ -40,6 +46,9 @@ type tenants struct {
 	noisy  *tenantList // those that were
 	// waiting is how many messages are parked with noisy tenants.
 	waiting int
+	// effort is that of all messages, also of tenants that are gone and of messages
+	// without a group. It is at least the sum of those that are there.
+	effort effort
 }
 
 func newTenants() tenants {
@@ -120,8 +129,24 @@ func (m *Machine) noisy(t uint32) bool {
 	if t == 0 {
 		return false
 	}
-	flight := int(m.tenants.all[t].flight)
-	return flight >= noisyFlight && flight*noisyShare > m.inFlight()
+	x, all := &m.tenants.all[t], m.inFlight()
+	flight := int(x.flight)
+	if flight >= noisyFlight && flight*noisyShare > all {
+		return true
+	}
+	effort := x.effort.upto(m.now, flight)
+	return effort >= noisyEffort && effort*noisyShare > m.tenants.effort.upto(m.now, all)
+}
+
+// work notes the effort so far, before the messages in flight change: those of
+// tenant t, if any.
+func (m *Machine) work(t uint32) {
+	s := &m.tenants
+	s.effort = effort{ms: s.effort.upto(m.now, m.inFlight()), at: m.now}
+	if t != 0 {
+		x := &s.all[t]
+		x.effort = effort{ms: x.effort.upto(m.now, int(x.flight)), at: m.now}
+	}
 }
 
 // park puts a visible message, which is in no list, into the lane of its noisy
