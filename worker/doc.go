@@ -21,7 +21,8 @@
 // one, is renewed when half of it has passed. SQS ends every lease 12 hours after
 // the receive. When a lease is lost, because it has ended or because SQS refuses
 // to renew it, the handler's context is cancelled with the cause ErrLeaseLost.
-// Acknowledging such a message is still tried: a standard queue may accept it.
+// To delete such a message, as Ack and Drop do, is still tried: a standard queue may
+// accept it.
 //
 // # Order
 //
@@ -42,12 +43,13 @@
 //
 // # Stopping
 //
-// When its context ends, Run stops receiving, gives back what no handler has
-// begun, lets the handlers that run finish for Options.StopTimeout, then cancels
+// When its context ends, Run breaks off its receives, gives back what no handler
+// has begun, lets the handlers that run finish for Options.StopTimeout, then cancels
 // them, and settles as they say. A handler that ignores this too is left behind
 // with its message, which comes back; Run then returns ErrAbandoned. A Worker that
 // dies without all that loses nothing: what it held comes back when the leases
-// end.
+// end. So does what SQS may have answered to a receive that was broken off;
+// sqsgate makes it visible at once.
 //
 // # Inside
 //
