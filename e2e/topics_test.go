@@ -269,7 +269,7 @@ func queueName(q *Queue) string {
 	return url[bytes.LastIndexByte([]byte(url), '/')+1:]
 }
 
-func zstdBytes(t *testing.T, data []byte) []byte {
+func zstdBytes(t testing.TB, data []byte) []byte {
 	t.Helper()
 	e, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -296,7 +296,7 @@ func unzstd(t *testing.T, body string) []byte {
 	return out
 }
 
-func gzipBytes(t *testing.T, data []byte) []byte {
+func gzipBytes(t testing.TB, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
