@@ -1,15 +1,21 @@
 package consumer_test
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/codec"
 	"sqsgate/consumer"
+	"sqsgate/internal/topicid"
 	"sqsgate/internal/ydbstatus"
+	"sqsgate/topicd"
 )
 
 // commit sets the offset of the queue's consumer as somebody else would.
@@ -148,4 +154,78 @@ func TestFIFOWithoutKeyRanges(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A queue whose topic is gone tells who waits, looks for it for a minute, and ends. A
+// topic that is made again at the path is served by the next one alone.
+func TestTopicIsDropped(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, s *stack) {
+		identity := func() string {
+			resp, err := s.conn.Topics().DescribeTopic(t.Context(), &Ydb_Topic.DescribeTopicRequest{Path: topic})
+			var result Ydb_Topic.DescribeTopicResult
+			s.must(ydbstatus.Operation(resp.GetOperation(), err, &result))
+			return topicid.Of(result.GetSelf())
+		}
+		first := spec(false)
+		first.TopicCreated = identity()
+		q := s.c.Queue(first)
+		s.write(0, plain("a", "b")...)
+		s.delete(q, s.want(q, "a", "b")["a"])
+		ended := make(chan error)
+		begun := time.Now()
+		go func() {
+			_, err := q.Receive(context.WithoutCancel(t.Context()), consumer.ReceiveRequest{Max: 1, Wait: 20 * time.Second})
+			ended <- err
+		}()
+		after(t, time.Second)
+		s.dropTopic(topic)
+		if err := <-ended; !errors.Is(err, consumer.ErrQueueGone) || time.Since(begun) > 3*time.Second {
+			t.Errorf("the poll ended with %v after %v", err, time.Since(begun))
+		}
+		var looks atomic.Int32
+		s.control.Intercept(func(p topicd.Passing) topicd.Fault {
+			if p.Direction == topicd.FromClient {
+				looks.Add(1)
+			}
+			return topicd.Fault{}
+		})
+		after(t, 5*time.Minute)
+		if n := looks.Load(); n == 0 || n > 40 {
+			t.Errorf("%d calls for a topic that is gone", n)
+		}
+		looks.Store(0)
+		after(t, 10*time.Minute)
+		if n := looks.Load(); n != 0 {
+			t.Errorf("%d calls when the queue should have ended", n)
+		}
+
+		s.createTopic(topic, 1)
+		s.write(0, plain("new")...)
+		if _, err := s.c.Queue(first).Receive(t.Context(), tenForAMinute); !errors.Is(err, consumer.ErrQueueGone) {
+			t.Errorf("the old queue on the new topic: %v", err)
+		}
+		next := spec(false)
+		next.TopicCreated, next.Incarnation = identity(), 8
+		s.want(s.c.Queue(next), "new")
+		// Late news of the old one leave the new one alone.
+		s.c.Abandon(topic, shared, 7)
+		after(t, time.Minute)
+		s.want(s.c.Queue(next), "new")
+		s.c.Abandon(topic, shared, 8)
+		after(t, time.Minute)
+		if s.has(journalPath()) {
+			t.Error("the journal of an abandoned queue is there")
+		}
+	})
+}
+
+// has tells whether there is a topic.
+func (s *stack) has(path string) bool {
+	s.t.Helper()
+	resp, err := s.conn.Topics().DescribeTopic(s.t.Context(), &Ydb_Topic.DescribeTopicRequest{Path: path})
+	err = ydbstatus.Operation(resp.GetOperation(), err, nil)
+	if err != nil && !ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) {
+		s.t.Fatal(err)
+	}
+	return err == nil
 }
