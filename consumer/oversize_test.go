@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"sqsgate/internal/logread"
 	"sqsgate/internal/ydbstatus"
 	"sqsgate/partition"
+	"sqsgate/topicd"
 )
 
 const kib = 1 << 10
@@ -227,4 +229,32 @@ func TestOversizedDeadLetters(t *testing.T) {
 			t.Errorf("%d messages in the topic, want the 3 that were written", n)
 		}
 	}, limited(false))
+}
+
+// Of a long queue of large messages only a part is read before somebody asks.
+func TestLargeMessagesAhead(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, s *stack) {
+		const size, count = 1 << 20, 100
+		s.put(topic, 0, "", slices.Repeat([]codec.Record{text("a", size)}, count)...)
+		var read atomic.Int64
+		s.control.Intercept(func(p topicd.Passing) topicd.Fault {
+			if m, ok := p.Message.(*Ydb_Topic.StreamReadMessage_FromServer); ok {
+				read.Add(m.GetReadResponse().GetBytesSize())
+			}
+			return topicd.Fault{}
+		})
+		q := s.standard()
+		s.wantCounts(q, count, 0, 0)
+		after(t, time.Minute)
+		if n := read.Load(); n < 30*size || n > 80*size {
+			t.Errorf("%d MiB were read before anybody asked, want 32 to 64", n>>20)
+		}
+		for total := 0; total < count; {
+			got := s.receive(q, time.Second)
+			if len(got) == 0 {
+				t.Fatalf("%d messages came, want %d", total, count)
+			}
+			total += len(got)
+		}
+	})
 }

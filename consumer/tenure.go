@@ -25,6 +25,10 @@ const (
 	commitBatch = 10_000
 	// feedCredit bounds the bytes of messages under way to a shard.
 	feedCredit = 4 << 20
+	// aheadBytes and aheadMessages bound what is read before it is asked for, where
+	// something is ready; the larger counts.
+	aheadBytes    = 64 << 20
+	aheadMessages = 32
 	// maxRereads bounds the sessions that read bodies again, per shard.
 	maxRereads = 4
 
@@ -334,7 +338,7 @@ func (t *tenure) publish() {
 	if len(t.barriers) == 0 {
 		return
 	}
-	full := t.machine.Want() == 0 // more will not be loaded soon
+	full := t.want() == 0 // more will not be loaded soon
 	rest := t.barriers[:0]
 	for _, b := range t.barriers {
 		if full || b.offset <= cursor {
@@ -346,9 +350,24 @@ func (t *tenure) publish() {
 	t.barriers = rest
 }
 
+// want is how many more messages should be loaded. Of large ones, which would not be
+// kept, fewer lie ahead than the machine asks for.
+func (t *tenure) want() int64 {
+	want := int64(t.machine.Want())
+	if want == 0 || !t.machine.Ready() || t.machine.MoveWaits() {
+		return want
+	}
+	ahead := max(aheadMessages, aheadBytes/t.average)
+	visible := int64(t.machine.Counts().Visible)
+	if visible > ahead/2 {
+		return 0
+	}
+	return min(want, ahead-visible)
+}
+
 // read grants the feed as much as the machine wants to load.
 func (t *tenure) read() {
-	want := min(int64(t.machine.Want())*t.average, feedCredit)
+	want := min(t.want()*t.average, feedCredit)
 	if outstanding := t.feed.outstanding(); want > 0 && outstanding <= want/2 {
 		t.feed.grant(want - outstanding)
 	}

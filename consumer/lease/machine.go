@@ -283,6 +283,10 @@ func (m *Machine) Want() int {
 	return min(room, want)
 }
 
+// MoveWaits tells whether a move that began before a restart waits for its message
+// to be loaded.
+func (m *Machine) MoveWaits() bool { return m.moves.unannounced() }
+
 // NextTimer gives the ms at which the next Tick is needed, since something is
 // due then. It is never late; with many timers close together and far away it
 // may be early. After a receive that began as many dead-letter moves, or deleted as
