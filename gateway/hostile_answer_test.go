@@ -53,6 +53,9 @@ func wellFormed(r reply) error {
 }
 
 func wellFormedJSON(r reply, fault string) error {
+	if r.status == 200 && len(r.body) == 0 && fault == "" {
+		return nil // an action without a result
+	}
 	var tree object
 	if err := json.Unmarshal(r.body, &tree); err != nil {
 		return err

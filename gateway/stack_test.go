@@ -229,7 +229,9 @@ func (s *stack) call(action string, params object) object {
 		s.t.Fatalf("%s: %d %s", action, got.status, got.body)
 	}
 	var out object
-	must(s.t, json.Unmarshal(got.body, &out))
+	if len(got.body) > 0 { // else the action has no result
+		must(s.t, json.Unmarshal(got.body, &out))
+	}
 	return out
 }
 

@@ -122,6 +122,9 @@ func (jsonProtocol) read(_ string, r reply) (object, *failure, error) {
 		return nil, nil, fmt.Errorf("content type %q", got)
 	}
 	var tree object
+	if len(r.body) == 0 && r.status == http.StatusOK { // the action has no result
+		return tree, nil, nil
+	}
 	decoder := json.NewDecoder(bytes.NewReader(r.body))
 	decoder.UseNumber()
 	if err := decoder.Decode(&tree); err != nil {

@@ -107,11 +107,11 @@ func (e *Encoder) xmlTail() {
 	e.endTag(e.action + "Response")
 }
 
-// Nothing writes the answer of an action that has no result.
+// Nothing writes the answer of an action that has no result. In JSON it is
+// empty, as recorded at AWS, not an object without members.
 func (e *Encoder) Nothing(*api.Nothing) {
 	switch e.format {
 	case JSON:
-		e.raw("{}")
 	case XML:
 		e.xmlHead()
 		e.xmlTail()

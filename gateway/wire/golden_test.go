@@ -100,7 +100,7 @@ func TestGoldenAnswers(t *testing.T) {
 				got.WriteString("\n")
 				if f == XML {
 					wellFormed(t, e.Bytes())
-				} else if !json.Valid(e.Bytes()) {
+				} else if nothing := f == JSON && a.name == "delete_message"; nothing != (len(e.Bytes()) == 0) || !nothing && !json.Valid(e.Bytes()) {
 					t.Errorf("not JSON: %s", e.Bytes())
 				}
 			}
