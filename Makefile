@@ -70,6 +70,12 @@ bench: build ## figures over HTTP (BENCHFLAGS="--repeat=1"), then benchmarks (BE
 	bin/sqsload bench --server bin/sqsgate $(BENCHFLAGS)
 	CGO_ENABLED=0 go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(BENCHED)
 
+.PHONY: bench-consumer
+bench-consumer: ## figures of the shared consumer: a step, memory, opening, rates with a backlog; best of three
+	CGO_ENABLED=0 go test ./consumer/lease -run '^$$' -bench 'Add|IDs|Life/.*/all' -benchtime 1000000x -count 3
+	CGO_ENABLED=0 go test ./consumer -run '^$$' -bench Open -benchtime 3x -count 3
+	CGO_ENABLED=0 go test ./consumer -run '^$$' -bench Lives -benchtime 30000x -count 3 -timeout 30m
+
 .PHONY: fuzz-short
 fuzz-short: ## every fuzz test for FUZZTIME (5s)
 	@set -eu; grep -rl --include='*_test.go' '^func Fuzz' . | while read -r file; do \
