@@ -341,13 +341,18 @@ func (t *tenure) moveStarted(e *lease.Effect) {
 
 // oversized counts and tells a message that no answer can hold.
 func (t *tenure) oversized(e *lease.Effect) {
-	outcome := "skipped"
-	if e.Sequence > 0 {
-		outcome = "dead_letter"
+	outcome, reason := "skipped", "it is a dead letter already, or too large to be moved"
+	switch {
+	case e.Sequence > 0:
+		outcome, reason = "dead_letter", "configured"
+	case t.s.q.c.opts.SkipOversized:
+		reason = "configured"
+	case t.s.q.config().MaxReceives == 0:
+		reason = "there is no dead-letter queue"
 	}
 	t.s.q.c.metrics.oversized.WithLabelValues(outcome).Inc()
 	t.s.log.Warn("message is too large for an answer", slog.Int64("offset", e.Offset),
-		slog.Int64("bytes", e.Size), slog.String("outcome", outcome))
+		slog.Int64("bytes", e.Size), slog.String("outcome", outcome), slog.String("reason", reason))
 }
 
 // moved takes the outcome of moves up to a number; those in refused stay.
