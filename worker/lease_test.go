@@ -58,7 +58,7 @@ func TestLeaseEndsAfterTwelveHours(t *testing.T) {
 	for _, visibility := range []time.Duration{0, 20 * time.Minute, 7 * time.Hour, 12 * time.Hour} {
 		t.Run(visibility.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *stack) {
-				url := s.create("q", nil)
+				url := s.create("q", map[string]string{"VisibilityTimeout": "600"})
 				seen := newJournal()
 				cause := make(chan error, 1)
 				r := s.run(worker.Options{QueueURL: url, Visibility: visibility, Handler: func(ctx context.Context, m worker.Message) worker.Outcome {
