@@ -8,10 +8,17 @@ func (m *Machine) delete(offset int64, attempt uint32) Outcome {
 	}
 	n, s, ref := m.lookup(offset)
 	if s == 0 {
-		if offset < m.cursor || m.ahead.dead.has(offset) {
+		switch {
+		case m.ahead.dead.has(offset):
 			return Done
+		case offset >= m.cursor:
+			return Gone
+		case m.cfg.Retention > 0:
+			// It may be gone by retention alone, which is not journaled, and come back
+			// with a longer one and another owner.
+			m.emit(Op{Kind: OpDelete, Offset: offset, Count: 1})
 		}
-		return Gone
+		return Done
 	}
 	var receives uint32
 	if n != 0 {
