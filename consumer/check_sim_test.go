@@ -47,6 +47,7 @@ func (c *check) run() {
 	for _, list := range groups {
 		c.group(list, ids)
 	}
+	c.commits(ids)
 }
 
 // depths tells how many splits each partition of a topic came from.
@@ -145,6 +146,9 @@ func (c *check) message(m *simMessage) {
 				c.violation("I9 dead letters", self, "delivered (count %d) after it was moved", d.count)
 			}
 		}
+		if c.surelyExpired(m, d) {
+			c.violation("retention", self, "delivered (count %d) though it had expired", d.count)
+		}
 		if i > 0 {
 			c.redelivery(m.deliveries[i-1], d)
 		}
@@ -217,6 +221,55 @@ func (c *check) mayBePurged(msg *simMessage, m moment) bool {
 	})
 }
 
+// mayBeExpired tells whether the retention of the queue may have removed a
+// message before m.
+func (c *check) mayBeExpired(msg *simMessage, m moment) bool {
+	return slices.ContainsFunc(c.h.retained, func(r simRetention) bool {
+		return r.queue == msg.queue && r.before(m) && m.at.Sub(msg.send.from.at) >= r.d-clockStep
+	})
+}
+
+// surelyExpired tells whether a message had expired when it was delivered, by a
+// retention that was in force for a while before.
+func (c *check) surelyExpired(msg *simMessage, d *simDelivery) bool {
+	var last *simRetention
+	for i := range c.h.retained {
+		if r := &c.h.retained[i]; r.queue == msg.queue && r.before(d.call.to) {
+			last = r
+		}
+	}
+	return last != nil && d.call.from.at.Sub(last.at) > time.Second && d.call.from.at.Sub(msg.written) > last.d+clockStep
+}
+
+// commits checks I10: what is below a committed offset is done with, and the
+// offset does not go back while the server lives.
+func (c *check) commits(ids map[string][]*simMessage) {
+	type partition struct {
+		queue *simQueue
+		id    int64
+	}
+	last := make(map[partition]simCommit)
+	reported := make(map[*simMessage]bool)
+	for _, seen := range c.h.commits {
+		of := partition{seen.queue, seen.partition}
+		if before := last[of]; before.server == seen.server && before.offset > seen.offset {
+			c.violation("I10 commit", []*simMessage{{queue: seen.queue}}, "partition %d went from %d back to %d", seen.partition, before.offset, seen.offset)
+		}
+		last[of] = seen
+		for _, m := range c.h.order {
+			if m.queue != seen.queue || !m.placed || m.at.partition != seen.partition || m.at.offset >= seen.offset || reported[m] {
+				continue
+			}
+			if m.mayBeDeleted(seen.moment) || c.mayBePurged(m, seen.moment) || c.mayBeExpired(m, seen.moment) ||
+				m.mayHaveMoved(c.h) || m.queue.fifo && m.mayBeRepeated(ids) {
+				continue
+			}
+			reported[m] = true
+			c.violation("I10 commit", []*simMessage{m}, "offset %d of partition %d is committed", seen.offset, seen.partition)
+		}
+	}
+}
+
 // mayBeDeleted tells whether a delete that began before m may have removed it.
 func (m *simMessage) mayBeDeleted(at moment) bool {
 	return slices.ContainsFunc(m.deliveries, func(d *simDelivery) bool {
@@ -236,12 +289,12 @@ func (m *simMessage) mayBeRepeated(ids map[string][]*simMessage) bool {
 // durable checks I1 and that everything is drained in the end.
 func (c *check) durable(m *simMessage, ids map[string][]*simMessage) {
 	end := moment{c.h.moments + 1, time.Now()}
-	if m.duplicate || m.send.verdict != done || len(m.dead) > 0 || m.mayBeDeleted(end) || c.mayBePurged(m, end) {
+	if m.duplicate || m.send.verdict != done || len(m.dead) > 0 || m.mayBeDeleted(end) || c.mayBePurged(m, end) || c.mayBeExpired(m, end) {
 		return
 	}
 	if m.queue.fifo && len(m.deliveries) == 0 && m.mayBeRepeated(ids) {
 		if !slices.ContainsFunc(ids[m.deduplication], func(o *simMessage) bool {
-			return len(o.deliveries) > 0 || len(o.dead) > 0 || c.mayBePurged(o, end)
+			return len(o.deliveries) > 0 || len(o.dead) > 0 || c.mayBePurged(o, end) || c.mayBeExpired(o, end)
 		}) {
 			c.violation("I1 durability", ids[m.deduplication], "none of the messages with the id was delivered")
 		}
@@ -302,7 +355,7 @@ func (c *check) group(list []*simMessage, ids map[string][]*simMessage) {
 // inFront tells whether m was surely in front of a later message of its group
 // when that was delivered as d.
 func (c *check) inFront(m *simMessage, d *simDelivery) bool {
-	if m.mayBeDeleted(d.call.to) || c.mayBePurged(m, d.call.to) || m.mayHaveMoved(c.h) {
+	if m.mayBeDeleted(d.call.to) || c.mayBePurged(m, d.call.to) || c.mayBeExpired(m, d.call.to) || m.mayHaveMoved(c.h) {
 		return false
 	}
 	at := slices.IndexFunc(d.call.got, func(o *simDelivery) bool { return o.message == m })

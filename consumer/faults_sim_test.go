@@ -132,8 +132,20 @@ func (f *faults) one(ctx context.Context) {
 	case 14:
 		f.vanish()
 	case 15:
-		if rnd.IntN(4) == 0 {
+		switch rnd.IntN(8) {
+		case 0, 1:
 			w.purge(ctx, w.queues[rnd.IntN(len(w.queues))], rnd)
+		case 2:
+			q := w.queues[rnd.IntN(len(w.queues))]
+			d := time.Duration(1+rnd.IntN(60)) * time.Second
+			w.h.note("retention of %s: %v", q.name, d)
+			w.h.retain(q, d)
+			q.retention.Store(int64(d))
+		case 3:
+			q := w.queues[rnd.IntN(len(w.queues))]
+			w.h.note("retention of %s: for long", q.name)
+			w.h.retain(q, time.Hour)
+			q.retention.Store(int64(time.Hour))
 		}
 	}
 }

@@ -21,6 +21,8 @@ type history struct {
 	order    []*simMessage
 	receives []*simReceive
 	purges   []*simPurge
+	retained []simRetention
+	commits  []simCommit
 	notes    []simNote
 }
 
@@ -104,6 +106,22 @@ type simPurge struct {
 	queue *simQueue
 }
 
+// simRetention is a change of a queue's retention.
+type simRetention struct {
+	moment
+	queue *simQueue
+	d     time.Duration
+}
+
+// simCommit is a partition's committed offset as it was seen.
+type simCommit struct {
+	moment
+	queue     *simQueue
+	server    int // how many crashes before
+	partition int64
+	offset    int64
+}
+
 // simDead is a message found in a dead-letter topic.
 type simDead struct {
 	at      place
@@ -129,6 +147,19 @@ func (h *history) note(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.notes = append(h.notes, simNote{h.now(), fmt.Sprintf(format, args...)})
+}
+
+// retain notes the retention that a queue is about to get.
+func (h *history) retain(q *simQueue, d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.retained = append(h.retained, simRetention{h.now(), q, d})
+}
+
+func (h *history) committed(q *simQueue, server int, partition, offset int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.commits = append(h.commits, simCommit{h.now(), q, server, partition, offset})
 }
 
 // end notes its answer.

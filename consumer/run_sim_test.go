@@ -55,6 +55,7 @@ func simulate(t *testing.T, seed uint64) {
 			clients.Go(func() { r.run(ctx) })
 		}
 	}
+	clients.Go(func() { w.watch(ctx) })
 	f := &faults{w: w, rnd: source(next)}
 	f.run(ctx)
 	clients.Wait()

@@ -41,6 +41,7 @@ type world struct {
 	mu       sync.Mutex
 	gateways []*gateway
 	started  int
+	crashes  atomic.Int32
 }
 
 // plan is what a seed decides on before anything happens.
@@ -81,13 +82,15 @@ type simQueue struct {
 	topic string
 	dead  string // topic of the dead-letter queue
 	fifo  bool
-	spec  consumer.Spec
+	spec  consumer.Spec // Retention aside
+	// retention changes, ns.
+	retention atomic.Int64
 }
 
 func (w *world) newQueue(name string, fifo bool, rnd *rand.Rand) *simQueue {
 	q := &simQueue{name: name, topic: "/local/" + name, dead: "/local/dead-" + name, fifo: fifo}
 	q.spec = consumer.Spec{Topic: q.topic, Consumer: shared, Incarnation: 7, FIFO: fifo}
-	q.spec.Settings.Retention = 4 * 24 * time.Hour
+	q.retention.Store(int64(4 * 24 * time.Hour))
 	q.spec.Settings.SourceARN = "arn:aws:sqs:us-east-1:000000000000:" + name
 	if rnd.IntN(3) == 0 {
 		q.spec.Settings.Delay = time.Duration(1+rnd.IntN(5)) * time.Second
@@ -110,7 +113,11 @@ type gateway struct {
 	pool     *partition.Pool
 }
 
-func (g *gateway) queue(q *simQueue) *consumer.Queue { return g.consumer.Queue(q.spec) }
+func (g *gateway) queue(q *simQueue) *consumer.Queue {
+	of := q.spec
+	of.Settings.Retention = time.Duration(q.retention.Load())
+	return g.consumer.Queue(of)
+}
 
 // moves writes dead letters through the pool.
 type moves struct{ *partition.Sequence }
@@ -246,6 +253,7 @@ func (w *world) crash(rnd *rand.Rand, gateways bool) {
 	disk := w.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rnd.IntN(101), RNG: rnd})
 	_ = w.shutDown() // its disk is thrown away
 	w.fs = disk
+	w.crashes.Add(1)
 	w.boot()
 	if !gateways {
 		for _, g := range all {
@@ -289,6 +297,25 @@ func (w *world) describe(path string) []*Ydb_Topic.DescribeTopicResult_Partition
 		}
 		w.h.note("describing %s: %v", path, err)
 		rest(context.Background(), time.Second)
+	}
+}
+
+// watch looks at the committed offsets of the queues every now and then.
+func (w *world) watch(ctx context.Context) {
+	for rest(ctx, 3*time.Second) {
+		for _, q := range w.queues {
+			server := int(w.crashes.Load())
+			resp, err := w.conn.Load().Topics().DescribeConsumer(ctx, &Ydb_Topic.DescribeConsumerRequest{
+				Path: q.topic, Consumer: shared, IncludeStats: true,
+			})
+			var result Ydb_Topic.DescribeConsumerResult
+			if ydbstatus.Operation(resp.GetOperation(), err, &result) != nil || server != int(w.crashes.Load()) {
+				continue
+			}
+			for _, p := range result.GetPartitions() {
+				w.h.committed(q, server, p.GetPartitionId(), p.GetPartitionConsumerStats().GetCommittedOffset())
+			}
+		}
 	}
 }
 
