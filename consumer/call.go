@@ -20,6 +20,8 @@ type call struct {
 
 	// place is where a long poll stands in the queue's waitList, which guards it.
 	place *list.Element
+	// expired: the poll's time ran out while a shard had it. Guarded like place.
+	expired bool
 	// leased are the deliveries of a receive; the shard makes received of them
 	// once they are durable.
 	leased []lease.Delivery

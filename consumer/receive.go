@@ -136,20 +136,26 @@ func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received,
 	}
 	timer := time.NewTimer(r.Wait)
 	defer timer.Stop()
-	select {
-	case <-gone:
-		if q.leave(c) {
-			return nil, ErrUnavailable
+	for open := true; open; {
+		select {
+		case <-timer.C:
+			// Of a shard that has leased messages for the poll its client gets them: to
+			// give them back would count a receive that nobody made.
+			if q.waits.expire(c) {
+				return nil, nil
+			}
+			continue
+		case <-c.done:
+		case <-gone:
+			if q.leave(c) {
+				return nil, ErrUnavailable
+			}
+		case <-ctx.Done():
+			if q.leave(c) {
+				return nil, ErrUnavailable
+			}
 		}
-	case <-c.done:
-	case <-timer.C:
-		if q.leave(c) {
-			return nil, nil
-		}
-	case <-ctx.Done():
-		if q.leave(c) {
-			return nil, ErrUnavailable
-		}
+		open = false
 	}
 	switch {
 	case c.err != nil:

@@ -209,6 +209,32 @@ func TestCallerLeavesMeanwhile(t *testing.T) {
 	})
 }
 
+// A poll whose time ends while its lease is being made durable gets the message:
+// its receive is counted once.
+func TestPollEndsMeanwhile(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, s *stack) {
+		q := s.standard()
+		s.wantNone(q, 0)
+		release := s.control.HoldAcks(journalPath())
+		defer release()
+		got := make(chan []consumer.Received, 1)
+		go func() { got <- s.receive(q, 10*time.Second) }()
+		after(t, 9*time.Second)
+		s.write(0, plain("m")...)
+		after(t, 2*time.Second)
+		select {
+		case m := <-got:
+			t.Fatalf("the poll was answered with %v before its lease was durable", bodies(m))
+		default:
+		}
+		release()
+		if m := <-got; len(m) != 1 || m[0].ReceiveCount != 1 {
+			t.Errorf("the poll got %+v, want the message with count 1", m)
+		}
+		s.wantNone(q, 0)
+	})
+}
+
 func TestEndWaits(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, s *stack) {
 		q := s.standard()

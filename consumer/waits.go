@@ -29,15 +29,16 @@ func (w *waitList) push(c *call) {
 	}
 }
 
-// putBack returns a poll that was popped to the front: it got nothing.
+// putBack returns a poll that was popped to the front: it got nothing. One whose
+// time ran out meanwhile is answered.
 func (w *waitList) putBack(c *call) {
 	w.mu.Lock()
-	closed, final := w.closed, w.final
-	if !closed {
+	over, final := w.closed || c.expired, w.final
+	if !over {
 		c.place = w.calls.PushFront(c)
 	}
 	w.mu.Unlock()
-	if closed {
+	if over {
 		c.answer(final)
 	}
 }
@@ -54,6 +55,20 @@ func (w *waitList) pop() *call {
 		}
 	}
 	return nil
+}
+
+// expire ends the wait of a poll. False means that the poll is not in the list: a
+// shard has taken it and answers it, or putBack does.
+func (w *waitList) expire(c *call) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c.place == nil {
+		c.expired = true
+		return false
+	}
+	w.calls.Remove(c.place)
+	c.place = nil
+	return true
 }
 
 // remove takes a poll out that waits no longer.
