@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"crypto/md5"
+	"errors"
 	"slices"
 	"time"
 
@@ -18,6 +19,39 @@ const readYourWrites = 200 * time.Millisecond
 // is not an error. When ctx ends early the messages are given back and the error
 // is ErrUnavailable. Other errors: ErrQueueGone, ErrOverLimit.
 func (q *Queue) Receive(ctx context.Context, r ReceiveRequest) ([]Received, error) {
+	got, err := q.receive(ctx, r)
+	if errors.Is(err, ErrUnavailable) && q.turnsOutGone(ctx) {
+		err = ErrQueueGone
+	}
+	return got, err
+}
+
+// goneWait bounds how long a receive that failed waits to learn why.
+const goneWait = time.Second
+
+// turnsOutGone tells whether a queue whose partition has failed is not there any
+// more: the server ends sessions one by one when a topic is dropped.
+func (q *Queue) turnsOutGone(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, goneWait)
+	defer cancel()
+	for {
+		q.mu.Lock()
+		gone := isGone(q.err) || errors.Is(q.final, ErrQueueGone)
+		over := q.final != nil || len(q.servingLocked()) > 0
+		changed := q.changed
+		q.mu.Unlock()
+		if gone || over {
+			return gone
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (q *Queue) receive(ctx context.Context, r ReceiveRequest) ([]Received, error) {
 	shards, err := q.ready(ctx)
 	if err != nil {
 		return nil, err
