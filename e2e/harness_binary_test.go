@@ -19,6 +19,9 @@ var binary string
 const parallelTests = "8"
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv(workerQueue); url != "" {
+		os.Exit(workerProcess(url))
+	}
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })

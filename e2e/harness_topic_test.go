@@ -158,7 +158,9 @@ func (w *bareWriter) close() {
 // is compressed comes out as the original data.
 func openReader(t testing.TB, db *ydb.Driver, topic, consumer string, more ...topicoptions.ReaderOption) *topicreader.Reader {
 	t.Helper()
-	err := db.Topic().Alter(t.Context(), topic, topicoptions.AlterWithAddConsumers(topictypes.Consumer{Name: consumer}))
+	ctx, cancel := context.WithTimeout(t.Context(), topicTimeout)
+	defer cancel()
+	err := db.Topic().Alter(ctx, topic, topicoptions.AlterWithAddConsumers(topictypes.Consumer{Name: consumer}))
 	if err != nil {
 		t.Fatalf("adding %s to %s: %v", consumer, topic, err)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/ydb-platform/ydb-go-sdk/v3/topic/topictypes"
+
+	"sqsgate/codec"
 )
 
 // codecLZ4 is the custom codec that lz4Flags give a name.
@@ -133,18 +135,17 @@ func newPacker(t testing.TB) *packer {
 }
 
 func (p *packer) pack(number topictypes.Codec, data []byte) []byte {
-	switch {
-	case number == topictypes.CodecGzip:
+	switch int32(number) {
+	case codec.Gzip:
 		return through(p.gzip, data)
-	case number == topictypes.CodecLzop:
+	case codec.Lzop:
 		return lzopBytes(data)
-	case number == topictypes.CodecZstd:
+	case codec.Zstd:
 		return p.zstd.EncodeAll(data, nil)
-	case number == codecLZ4:
+	case int32(codecLZ4):
 		return through(p.lz4, data)
-	default:
-		return data
 	}
+	return data
 }
 
 func through(w interface {
