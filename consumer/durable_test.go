@@ -101,6 +101,60 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// A partition in which nothing happens does not keep what the others write to the
+// journal, nor does one that is finished.
+func TestJournalIsTrimmedPastIdlePartitions(t *testing.T) {
+	busy := func(t *testing.T, s *stack, partition int64) {
+		t.Helper()
+		q := s.standard()
+		batch := numbered("m", 1500)
+		for i := range 15 {
+			s.write(partition, plain(batch[100*i:100*(i+1)]...)...)
+		}
+		for _, m := range mapValues(s.want(q, batch...)) { // one record each
+			s.delete(q, m)
+		}
+		after(t, 2*time.Second)
+		if trimmed := s.committed(journalPath(), "journal", 0); trimmed < 400 {
+			t.Errorf("the journal is needed from offset %d on, after more than 1500 records", trimmed)
+		}
+	}
+	t.Run("never used", func(t *testing.T) {
+		bubble(t, 2, func(t *testing.T, s *stack) { busy(t, s, 0) })
+	})
+	t.Run("in flight", func(t *testing.T) {
+		bubble(t, 2, func(t *testing.T, s *stack) {
+			s.write(1, plain("kept")...)
+			q := s.standard()
+			s.hide(q, s.want(q, "kept")["kept"], time.Hour)
+			busy(t, s, 0)
+			s.crash()
+			q = s.standard()
+			s.wantCounts(q, 0, 1, 0)
+			after(t, time.Hour)
+			if m := s.want(q, "kept")["kept"]; m.ReceiveCount != 2 {
+				t.Errorf("count %d, want 2", m.ReceiveCount)
+			}
+		})
+	})
+	t.Run("split and done", func(t *testing.T) {
+		splitting(t, func(t *testing.T, s *stack) {
+			s.write(0, plain("done")...)
+			q := s.standard()
+			s.delete(q, s.want(q, "done")["done"])
+			after(t, 2*time.Second)
+			s.must(s.control.Split(topic, 0))
+			after(t, 2*time.Second)
+			busy(t, s, 1)
+			s.restart()
+			s.write(2, plain("new")...)
+			q = s.standard()
+			s.delete(q, s.want(q, "new")["new"])
+			s.wantCounts(q, 0, 0, 0)
+		})
+	})
+}
+
 // Another owner's fence ends this one: what it answers afterwards is an error,
 // and it serves again only after it has read what the other may have written.
 func TestFencedOwnerAnswersNothing(t *testing.T) {

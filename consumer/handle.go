@@ -197,6 +197,7 @@ func (t *tenure) flush(now int64) error {
 		return nil
 	}
 	t.ops = t.machine.TakeOps(t.ops[:0])
+	t.snapshots.lag(t.s.lag.Swap(0))
 	var snapshot []byte
 	if t.snapshots.take(now, len(t.ops)) {
 		snapshot = t.machine.Snapshot(nil)
@@ -231,6 +232,7 @@ func (t *tenure) acked(now int64, ack journal.Ack) error {
 	}
 	if ack.SnapshotOffset >= 0 {
 		t.s.q.trims.set(t.s.partition, ack.SnapshotOffset)
+		t.s.q.hasten(t.s.partition, ack.SnapshotOffset)
 		t.trim()
 	}
 	t.publishBatch(&t.sealed)
@@ -276,6 +278,25 @@ func (t *tenure) trim() {
 			s.log.Warn("trimming the journal failed", slog.Any("error", err))
 		}
 	})
+}
+
+// hasten asks partitions that hold the trim back for new snapshots. A journal has one
+// partition for all of a topic's, so one in which nothing happens would keep
+// everything that the others write.
+func (q *Queue) hasten(partition, offset int64) {
+	for p, lag := range q.trims.lags(partition, q.journalPartitions, offset) {
+		q.mu.Lock()
+		sh := q.shards[p]
+		placed, known := q.partitions[p]
+		q.mu.Unlock()
+		switch {
+		case sh != nil:
+			sh.lag.Store(lag)
+			sh.mailbox.poke()
+		case known && placed.finished():
+			q.trims.forget(p)
+		}
+	}
 }
 
 // commit tells the server how far the partition is finished, when that is due.

@@ -15,6 +15,10 @@ const (
 	// recordBytes and opBytes are what a record and an op take, about.
 	recordBytes = 64
 	opBytes     = 8
+	// maxLag is how many records of others may follow the snapshot of a partition
+	// before it gets another, though nothing has changed: as long as the old one is
+	// needed, nothing behind it is trimmed.
+	maxLag = 1024
 )
 
 // snapshotPolicy says when a shard's journal gets a snapshot: after 256 records,
@@ -27,6 +31,7 @@ type snapshotPolicy struct {
 	last    int64 // size of the last snapshot, bytes
 	at      int64 // when it was taken
 	forced  bool
+	lags    bool
 }
 
 func (p *snapshotPolicy) begin(replay journal.Replay, now int64) {
@@ -35,12 +40,21 @@ func (p *snapshotPolicy) begin(replay journal.Replay, now int64) {
 
 func (p *snapshotPolicy) force() { p.forced = true }
 
+// lag notes that so many records of others follow the last snapshot. A large one is
+// not written again for a few of them.
+func (p *snapshotPolicy) lag(records int64) {
+	p.lags = p.lags || records > maxLag && records*recordBytes >= p.last
+}
+
 // take notes that a record with so many ops is about to be appended (none for
 // 0) and tells whether a snapshot belongs behind it.
 func (p *snapshotPolicy) take(now int64, ops int) bool {
 	if ops > 0 {
 		p.records++
 		p.bytes += recordBytes + opBytes*int64(ops)
+	}
+	if p.lags {
+		return true
 	}
 	if p.records == 0 {
 		return false // nothing changed since the last one
@@ -110,6 +124,41 @@ func (t *trims) expect(partitions topology) {
 			t.needed[p] = -1
 		}
 	}
+}
+
+// begin names a partition that is about to be served, which a finished one may be,
+// too.
+func (t *trims) begin(partition int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.needed[partition]; !ok {
+		t.needed[partition] = -1
+	}
+}
+
+// forget says that a partition is finished, and served no more: nobody needs its
+// journal but children, which have places of their own here.
+func (t *trims) forget(partition int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.needed, partition)
+}
+
+// lags tells which partitions hold back the trim of the journal partition of
+// partition, whose newest record is about at offset, and by how many records.
+func (t *trims) lags(partition, journalPartitions, offset int64) map[int64]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lags map[int64]int64
+	for p, needed := range t.needed {
+		if p%journalPartitions == partition%journalPartitions && offset-needed > maxLag {
+			if lags == nil {
+				lags = make(map[int64]int64)
+			}
+			lags[p] = offset - needed
+		}
+	}
+	return lags
 }
 
 func (t *trims) set(partition, offset int64) {

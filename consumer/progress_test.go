@@ -15,6 +15,7 @@ func TestSnapshotPolicy(t *testing.T) {
 		ops     int   // in each of them
 		now     int64
 		forced  bool
+		lag     int64
 		want    bool
 	}{
 		{name: "few records", records: 254, ops: 1},
@@ -27,6 +28,10 @@ func TestSnapshotPolicy(t *testing.T) {
 		{name: "old and nothing new", now: 5 * minute},
 		{name: "the end", records: 1, ops: 1, forced: true, want: true},
 		{name: "the end, and nothing new", forced: true},
+		{name: "far behind, and nothing new", forced: true, lag: maxLag + 1, want: true},
+		{name: "not far behind", forced: true, lag: maxLag},
+		{name: "large, and not so far behind", forced: true, last: 1 << 20, lag: 1<<20/recordBytes - 1},
+		{name: "large, and far behind", forced: true, last: 1 << 20, lag: 1 << 20 / recordBytes, want: true},
 	} {
 		var p snapshotPolicy
 		p.begin(journal.Replay{Snapshot: make([]byte, c.last)}, 0)
@@ -36,6 +41,7 @@ func TestSnapshotPolicy(t *testing.T) {
 		if c.forced {
 			p.force()
 		}
+		p.lag(c.lag)
 		ops := c.ops
 		if c.now > 0 || c.forced {
 			ops = 0

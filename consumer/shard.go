@@ -49,6 +49,9 @@ type shard struct {
 	hasReady atomic.Bool
 	// written is the offset behind the last message this process saw acknowledged.
 	written atomic.Int64
+	// lag is how many records of others follow what the partition needs of the
+	// journal, where it keeps that from being trimmed.
+	lag atomic.Int64
 }
 
 func newShard(ctx context.Context, s *session, partition, partitionSession int64) *shard {
@@ -62,6 +65,7 @@ func newShard(ctx context.Context, s *session, partition, partitionSession int64
 		done:      make(chan struct{}),
 	}
 	sh.partitionSession.Store(partitionSession)
+	s.q.trims.begin(partition)
 	sh.start = func() { sh.serve(ctx) }
 	return sh
 }
