@@ -61,5 +61,8 @@ func parseReceipt(handle string) (receipt, error) {
 	}
 	r.partition, r.offset = int64(fields[0]), int64(fields[1])
 	r.receives, r.epoch = uint32(fields[2]), int64(fields[3])
+	if r.handle() != handle { // base64 takes line breaks anywhere
+		return receipt{}, ErrHandle
+	}
 	return r, nil
 }

@@ -30,7 +30,7 @@ func TestReceiptRefusesGarbage(t *testing.T) {
 			t.Errorf("character %d changed: %v, %v", i, got, err)
 		}
 	}
-	for _, handle := range []string{"", "garbage", "AQ", good + "=", good + "A", " " + good} {
+	for _, handle := range []string{"", "garbage", "AQ", good + "=", good + "A", " " + good, good[:7] + "\r\n" + good[7:]} {
 		if _, err := parseReceipt(handle); !errors.Is(err, ErrHandle) {
 			t.Errorf("%q: error %v", handle, err)
 		}
