@@ -16,14 +16,14 @@ import (
 // TestMixedLoad: a standard and a FIFO queue whose topics split all the while are
 // written and read through both APIs. Nothing is lost, nothing comes after it was
 // deleted, and every group keeps its order on every side that promises one.
+//
+// It has the processors to itself: many tests look at leases of a few seconds.
 func TestMixedLoad(t *testing.T) {
-	t.Parallel()
 	for _, deployment := range []struct {
 		name     string
 		messages int // at least, over both queues
 	}{{separate, 100_000}, {embedded, 20_000}} {
 		t.Run(deployment.name, func(t *testing.T) {
-			t.Parallel()
 			d := newDeployment(t, deployment.name, "--codecs", "10001=lz4", "--fifo-messages-per-second-per-partition", "1000000")
 			for _, topic := range []string{"split", "split.fifo"} {
 				t.Run(topic, func(t *testing.T) {
