@@ -9,4 +9,8 @@
 // A Deployment can be killed, stopped and started again on its data. Ports are
 // always picked by the system; the clients it hands out follow it to the new
 // ones. The logs of its processes are printed when a test fails.
+//
+// A mixedLoad writes one topic through both APIs and holds what each side reads
+// against a ledger. The test binary is a worker process, too, when the variable
+// SQSGATE_E2E_WORKER has the URL of a queue.
 package e2e
