@@ -85,14 +85,18 @@ func newStack(t testing.TB) *stack {
 	return s
 }
 
+// seldom is the period of the server's housekeeping: in hours of virtual time its
+// usual seconds are thousands of rounds.
+const seldom = time.Hour
+
 // open starts everything. The function ends it.
 func open(log *slog.Logger) (*stack, func() error, error) {
-	server, err := topicd.New(topicd.Options{FS: vfs.NewMem()})
+	server, err := topicd.New(topicd.Options{FS: vfs.NewMem(), RetentionEvery: seldom})
 	if err != nil {
 		return nil, nil, err
 	}
 	conn := ydbtopic.InProcess("/local", server.Register)
-	queues, err := catalog.New(catalog.Options{Topics: conn.Topics(), Scheme: conn.Scheme(), Logger: log})
+	queues, err := catalog.New(catalog.Options{Topics: conn.Topics(), Scheme: conn.Scheme(), Logger: log, RefreshInterval: seldom})
 	if err != nil {
 		return nil, nil, err
 	}
