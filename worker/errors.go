@@ -60,8 +60,15 @@ func final(err error) bool {
 		return true
 	}
 	var answer interface{ HTTPStatusCode() int }
-	return errors.As(err, &answer) && !throttled(err) &&
-		answer.HTTPStatusCode() >= http.StatusBadRequest && answer.HTTPStatusCode() < http.StatusInternalServerError
+	if !errors.As(err, &answer) || throttled(err) {
+		return false
+	}
+	switch status := answer.HTTPStatusCode(); status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests: // also of a proxy, without a code of SQS
+		return false
+	default:
+		return status >= http.StatusBadRequest && status < http.StatusInternalServerError
+	}
 }
 
 func throttled(err error) bool {

@@ -99,11 +99,11 @@ func (o Options) validate() error {
 	case o.Prefetch > maxConcurrency:
 		return fmt.Errorf("worker: Prefetch %d is above %d", o.Prefetch, maxConcurrency)
 	case o.Receivers < 0 || o.Receivers > o.Concurrency:
-		return fmt.Errorf("worker: Receivers %d is not within 0 and Concurrency", o.Receivers)
+		return fmt.Errorf("worker: Receivers %d is not within 0 and Concurrency, %d", o.Receivers, o.Concurrency)
 	case o.Visibility != 0 && (o.Visibility < time.Second || o.Visibility > maxLease || o.Visibility%time.Second != 0):
-		return fmt.Errorf("worker: Visibility %s is not a number of seconds up to 12 hours", o.Visibility)
+		return fmt.Errorf("worker: Visibility %s is not whole seconds, 1 s to 12 h", o.Visibility)
 	case o.Wait < time.Second || o.Wait > maxWait || o.Wait%time.Second != 0:
-		return fmt.Errorf("worker: Wait %s is not 1 to 20 seconds", o.Wait)
+		return fmt.Errorf("worker: Wait %s is not whole seconds, 1 s to 20 s", o.Wait)
 	case o.Refresh < 0:
 		return fmt.Errorf("worker: Refresh %s is negative", o.Refresh)
 	}
