@@ -7,9 +7,8 @@ import (
 )
 
 const (
-	// senders is how many calls of one kind are under way at once. While they are,
-	// entries gather for the next: batches come by themselves, without a wait.
-	senders = 2
+	minSenders = 2
+	maxSenders = 16
 	// callTimeout bounds one call, the SDK's own repetitions included.
 	callTimeout = 15 * time.Second
 	queuedMost  = 100
@@ -31,6 +30,13 @@ type batcher struct {
 
 func newBatcher(call func(context.Context, []*entry) (map[string]*entryError, error)) *batcher {
 	return &batcher{queued: make(chan *entry, queuedMost), call: call}
+}
+
+// senders is how many calls of one kind are under way at once. While they are,
+// entries gather for the next: batches come by themselves, without a wait. So
+// there are only as many as fill two batches each when all handlers return at once.
+func senders(concurrency int) int {
+	return min(max(concurrency/(2*maxBatch), minSenders), maxSenders)
 }
 
 // run sends what is queued until ctx ends.

@@ -9,7 +9,7 @@
 //	RetryAfter  makes it visible after a while, at most 12 hours after the receive
 //	Drop        deletes it, but at its last allowed receive in a queue with a
 //	            redrive policy makes it visible, so that the next receive moves it
-//	            to the dead-letter queue
+//	            to the dead-letter queue (see Drop)
 //	Unfinished  does nothing; the message comes back when its lease ends
 //
 // A handler that panics counts as Unfinished: its message comes back, but not
@@ -41,6 +41,12 @@
 // at a time; otherwise it takes up to ten and keeps some ready
 // (Options.Prefetch).
 //
+// # Outages
+//
+// Receives and attributes are asked for again until SQS answers. A settlement is
+// tried as long as the lease lasts, at most for a minute, and five times at least;
+// then the message comes back, handled or not.
+//
 // # Stopping
 //
 // When its context ends, Run breaks off its receives, gives back what no handler
@@ -48,13 +54,13 @@
 // them, and settles as they say. A handler that ignores this too is left behind
 // with its message, which comes back; Run then returns ErrAbandoned. A Worker that
 // dies without all that loses nothing: what it held comes back when the leases
-// end. So does what SQS may have answered to a receive that was broken off;
-// sqsgate makes it visible at once.
+// end. So does what SQS may have answered to a receive that was broken off; that
+// of a standard queue sqsgate makes visible at once.
 //
 // # Inside
 //
 // Run owns all goroutines: receivers, one that refreshes the queue's attributes,
-// two for each of the two batchers, one per message that keeps its lease, one
+// 2-16 for each of the two batchers, one per message that keeps its lease, one
 // per running handler. One mutex guards what is here (dispatch.go) and is never
 // held over a call. Invariants: of a group only the first that is here is in a
 // handler; a lease is not renewed any more when its message is being settled.

@@ -51,8 +51,8 @@ func Example() {
 }
 
 // Messages that a Topic API writer has compressed are decoded like all others. One
-// that can never be decoded is dropped: it goes to the dead-letter queue in the
-// end, if there is one.
+// that can never be decoded is dropped. To have it in the dead-letter queue instead,
+// return Retry: after its last allowed receive it is there.
 func ExampleMessage_Decode() {
 	client, url, done := exampleQueue("events", gzipped(`{"kind":"created","id":7}`))
 	defer done()

@@ -8,7 +8,7 @@ import (
 )
 
 // cutMargin is how much below the bound a visibility stays when SQS has refused
-// the exact one: clocks and the way of the call take their time.
+// the exact one, beside the time the refusal took.
 const cutMargin = 2 * time.Second
 
 var errExpired = errors.New("it has ended")
@@ -24,14 +24,15 @@ const (
 
 // delivery is one received message until it is settled.
 type delivery struct {
-	message    Message
-	handle     string
-	asked      time.Time     // when the receive was sent; SQS counts from between
-	received   time.Time     // this and when its answer was here
-	visibility time.Duration // of the receive and of each renewal
+	message  Message
+	handle   string
+	asked    time.Time  // when the receive was sent; SQS counts from between
+	received time.Time  // this and when its answer was here
+	queue    queueState // as it was known when the receive was sent
 
 	ended chan struct{} // closed to end the renewals
 	kept  chan struct{} // closed when they have ended
+	end   time.Time     // of the lease; keep's until kept is closed
 
 	// Guarded by Worker.mu.
 	stage    stage
@@ -45,8 +46,9 @@ type delivery struct {
 // keep renews the lease of d until it is released or lost.
 func (w *Worker) keep(ctx context.Context, d *delivery) {
 	defer close(d.kept)
-	end := d.received.Add(d.visibility)
-	next := d.received.Add(d.visibility / 2)
+	visibility := d.queue.visibility
+	d.end = d.received.Add(visibility)
+	next := d.received.Add(visibility / 2)
 	for last := false; ; {
 		timer := time.NewTimer(time.Until(next))
 		select {
@@ -59,38 +61,46 @@ func (w *Worker) keep(ctx context.Context, d *delivery) {
 		case <-timer.C:
 		}
 		now := time.Now()
-		if !now.Before(end) {
+		if !now.Before(d.end) {
 			w.lose(ctx, d, errExpired)
 			return
 		}
 		if last {
-			next = end
+			next = d.end
 			continue
 		}
-		until, cut, err := w.hide(ctx, d, d.visibility, end)
+		until, cut, err := w.renew(ctx, d)
 		switch {
 		case err == nil:
-			end, next = until, now.Add(d.visibility/2)
+			d.end, next = until, now.Add(visibility/2)
 		case ctx.Err() != nil:
 			return
-		case refused(err) && !cut:
+		case refused(err):
 			w.lose(ctx, d, err)
 			return
 		default:
 			w.log.LogAttrs(ctx, slog.LevelDebug, "a lease could not be renewed",
 				slog.String("message_id", d.message.ID), slog.Any("error", err))
 			now = time.Now()
-			next = now.Add(max(end.Sub(now)/2, firstPause)) // ever more urgent
+			next = now.Add(max(d.end.Sub(now)/2, firstPause)) // ever more urgent
 		}
-		if cut && (err == nil || refused(err)) {
+		if cut && err == nil {
 			w.log.LogAttrs(ctx, slog.LevelWarn, "the lease cannot be renewed beyond 12 hours after the receive",
-				slog.String("message_id", d.message.ID), slog.Time("received", d.received), slog.Time("lease_ends", end))
+				slog.String("message_id", d.message.ID), slog.Time("received", d.received), slog.Time("lease_ends", d.end))
 			last = true
 		}
-		if last || next.After(end) {
-			next = end
+		if last || next.After(d.end) {
+			next = d.end
 		}
 	}
+}
+
+// renew makes one renewal. What is not answered when the lease ends has come to
+// nothing: a standard queue accepts a renewal that is too late, without effect.
+func (w *Worker) renew(ctx context.Context, d *delivery) (until time.Time, cut bool, err error) {
+	ctx, cancel := context.WithDeadline(ctx, d.end)
+	defer cancel()
+	return w.hide(ctx, d, d.queue.visibility, d.end)
 }
 
 // hide makes d invisible for some time from now, cut to what remains of the 12
@@ -99,22 +109,30 @@ func (w *Worker) keep(ctx context.Context, d *delivery) {
 func (w *Worker) hide(ctx context.Context, d *delivery, want time.Duration, known time.Time) (until time.Time, cut bool, err error) {
 	now := time.Now()
 	seconds := ceilSeconds(want)
-	left := floorSeconds(d.received.Add(maxLease).Sub(now))
-	if cut = seconds > left; cut {
-		seconds = left
+	if left := floorSeconds(d.received.Add(maxLease).Sub(now)); seconds > left {
+		seconds, cut = left, true
 	}
 	until = now.Add(time.Duration(seconds) * time.Second)
 	if !until.After(known) {
 		return known, cut, nil
 	}
 	err = w.visible.do(ctx, d.handle, int32(seconds)) // at most 43200
-	if cut && refused(err) {
-		seconds = min(seconds, floorSeconds(d.asked.Add(maxLease).Sub(now))) - int64(cutMargin/time.Second)
-		if until = now.Add(time.Duration(seconds) * time.Second); seconds > 0 && until.After(known) {
-			err = w.visible.do(ctx, d.handle, int32(seconds))
-		}
+	if !refused(err) {
+		return until, cut, err
 	}
-	return until, cut, err
+	// SQS has counted from before the answer to the receive was here, up to when it
+	// got this call.
+	sent := now
+	now = time.Now()
+	safe := floorSeconds(d.asked.Add(maxLease - cutMargin - now.Sub(sent)).Sub(now))
+	if seconds <= safe || safe == 0 {
+		return until, cut, err // the bound is not why, or nothing is left
+	}
+	until = now.Add(time.Duration(safe) * time.Second)
+	if !until.After(known) {
+		return known, true, nil
+	}
+	return until, true, w.visible.do(ctx, d.handle, int32(safe))
 }
 
 // ceilSeconds is d in seconds, rounded up.

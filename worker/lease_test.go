@@ -52,22 +52,31 @@ func TestLeasesAreRenewed(t *testing.T) {
 	})
 }
 
+// quiet are options for hours of virtual time: while a handler runs, nothing is
+// received, and the attributes are hardly read again.
+func quiet(url string) worker.Options {
+	return worker.Options{QueueURL: url, Concurrency: 1, Prefetch: -1, Refresh: 24 * time.Hour}
+}
+
 // SQS ends a lease 12 hours after the receive; the handler is told.
 func TestLeaseEndsAfterTwelveHours(t *testing.T) {
 	t.Parallel()
-	for _, visibility := range []time.Duration{0, 20 * time.Minute, 7 * time.Hour, 12 * time.Hour} {
+	for _, visibility := range []time.Duration{0, 7 * time.Hour, 12 * time.Hour} {
 		t.Run(visibility.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *stack) {
 				url := s.create("q", map[string]string{"VisibilityTimeout": "600"})
 				seen := newJournal()
 				cause := make(chan error, 1)
-				r := s.run(worker.Options{QueueURL: url, Visibility: visibility, Handler: func(ctx context.Context, m worker.Message) worker.Outcome {
+				o := quiet(url)
+				o.Visibility = visibility
+				o.Handler = func(ctx context.Context, m worker.Message) worker.Outcome {
 					if seen.add(m) > 1 {
 						return worker.Ack()
 					}
 					cause <- pass(ctx, 20*time.Hour)
 					return worker.Retry()
-				}})
+				}
+				r := s.run(o)
 				s.send(url, "x")
 				s.pass(12*time.Hour + time.Minute)
 				if err := <-cause; !errors.Is(err, worker.ErrLeaseLost) {
@@ -91,27 +100,69 @@ func TestLeaseEndsAfterTwelveHours(t *testing.T) {
 	}
 }
 
-// SQS refuses to renew the lease of a message that is gone.
+// SQS refuses to renew the lease of a message that is gone: the handler is told at
+// the next renewal, also if that would have been cut to the 12 hours.
 func TestRefusedRenewalCancels(t *testing.T) {
+	t.Parallel()
+	for _, visibility := range []time.Duration{30 * time.Second, 11 * time.Hour} {
+		t.Run(visibility.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *stack) {
+				url := s.create("q", nil)
+				started, ended := make(chan struct{}), make(chan error, 1)
+				o := quiet(url)
+				o.Visibility = visibility
+				o.Handler = func(ctx context.Context, _ worker.Message) worker.Outcome {
+					close(started)
+					ended <- pass(ctx, 24*time.Hour)
+					return worker.Ack()
+				}
+				s.run(o)
+				s.send(url, "x")
+				<-started
+				_, err := s.client.PurgeQueue(t.Context(), &sqs.PurgeQueueInput{QueueUrl: &url})
+				must(t, err)
+				begin := time.Now()
+				if err := <-ended; !errors.Is(err, worker.ErrLeaseLost) {
+					t.Errorf("cause %v", err)
+				}
+				if took := time.Since(begin); took > visibility/2+time.Second {
+					t.Errorf("the handler was told after %s", took)
+				}
+			})
+		})
+	}
+}
+
+// hanging is a client whose changes of visibility get no answer.
+type hanging struct{ worker.SQS }
+
+func (hanging) ChangeMessageVisibilityBatch(ctx context.Context, _ *sqs.ChangeMessageVisibilityBatchInput, _ ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A renewal that gets no answer does not keep the handler from being told in time.
+func TestRenewalsThatHang(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stack) {
-		url := s.create("q", nil)
-		started, ended := make(chan struct{}), make(chan error, 1)
-		s.run(worker.Options{QueueURL: url, Handler: func(ctx context.Context, _ worker.Message) worker.Outcome {
-			close(started)
-			ended <- pass(ctx, time.Hour)
+		url := s.create("q", map[string]string{"VisibilityTimeout": "10"})
+		s.send(url, "x")
+		seen := newJournal()
+		causes := make(chan error, 1)
+		s.run(worker.Options{Client: hanging{s.client}, QueueURL: url, Handler: func(ctx context.Context, m worker.Message) worker.Outcome {
+			if seen.add(m) == 1 {
+				begin := time.Now()
+				causes <- pass(ctx, time.Minute)
+				if took := time.Since(begin); took > 10*time.Second {
+					t.Errorf("the handler was told after %s", took)
+				}
+			}
 			return worker.Ack()
 		}})
-		s.send(url, "x")
-		<-started
-		_, err := s.client.PurgeQueue(t.Context(), &sqs.PurgeQueueInput{QueueUrl: &url})
-		must(t, err)
-		begin := time.Now()
-		if err := <-ended; !errors.Is(err, worker.ErrLeaseLost) {
+		if err := <-causes; !errors.Is(err, worker.ErrLeaseLost) {
 			t.Errorf("cause %v", err)
 		}
-		if took := time.Since(begin); took > 16*time.Second {
-			t.Errorf("the handler was told after %s", took)
-		}
+		s.pass(time.Minute)
+		s.expect(url, "0", "0")
 	})
 }
 
@@ -206,34 +257,54 @@ func TestRenewalsThatFail(t *testing.T) {
 	}
 }
 
-// Clocks differ: when SQS finds the rest of the 12 hours too long, a little less
-// is asked for.
+// The server counts from before the client has the answer: when it finds the rest
+// of the 12 hours too long, a little less is asked for. What it refuses although
+// much is left is not asked for again.
 func TestBoundOfTheServersClock(t *testing.T) {
-	bubble(t, func(t *testing.T, s *stack) {
-		url := s.create("q", nil)
-		s.send(url, "x")
-		f := &faulty{Client: s.client, onVisible: func(in *sqs.ChangeMessageVisibilityBatchInput) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
-			if in.Entries[0].VisibilityTimeout <= 43198 {
-				return nil, nil
-			}
-			return &sqs.ChangeMessageVisibilityBatchOutput{Failed: []types.BatchResultErrorEntry{failedEntry(in.Entries[0].Id, "InvalidParameterValue", true)}}, nil
-		}}
-		done := make(chan struct{})
-		r := s.run(worker.Options{Client: f, QueueURL: url, Handler: func(context.Context, worker.Message) worker.Outcome {
-			defer close(done)
-			return worker.RetryAfter(24 * time.Hour)
-		}})
-		<-done
-		s.pass(time.Minute)
-		_, _, changes := f.calls()
-		if got := fmt.Sprint(changes); got != "[43200 43198]" {
-			t.Errorf("asked for %s", got)
-		}
-		s.expect(url, "0", "1")
-		if got := r.log.count("could not be settled"); got != 0 {
-			t.Errorf("%d failures", got)
-		}
-	})
+	t.Parallel()
+	for name, test := range map[string]struct {
+		after  time.Duration
+		most   int32         // what the server accepts
+		takes  time.Duration // of each of its answers
+		asked  string
+		failed int
+	}{
+		"beyond it":     {24 * time.Hour, 43198, 0, "[43200 43198]", 0},
+		"exactly":       {12 * time.Hour, 43199, 0, "[43200 43198]", 0},
+		"just below":    {12*time.Hour - time.Second, 43198, 0, "[43199 43198]", 0},
+		"slow answers":  {24 * time.Hour, 43199, 5 * time.Second, "[43200 43188]", 0},
+		"far below":     {time.Hour, 0, 0, "[3600]", 1},
+		"always beyond": {24 * time.Hour, 0, 0, "[43200 43198]", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *stack) {
+				url := s.create("q", nil)
+				s.send(url, "x")
+				f := &faulty{Client: s.client, onVisible: func(in *sqs.ChangeMessageVisibilityBatchInput) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+					s.pass(test.takes)
+					if in.Entries[0].VisibilityTimeout <= test.most {
+						return nil, nil
+					}
+					return &sqs.ChangeMessageVisibilityBatchOutput{Failed: []types.BatchResultErrorEntry{failedEntry(in.Entries[0].Id, "InvalidParameterValue", true)}}, nil
+				}}
+				done := make(chan struct{})
+				r := s.run(worker.Options{Client: f, QueueURL: url, Handler: func(context.Context, worker.Message) worker.Outcome {
+					defer close(done)
+					return worker.RetryAfter(test.after)
+				}})
+				<-done
+				s.pass(25 * time.Second)
+				_, _, changes := f.calls()
+				if got := fmt.Sprint(changes); got != test.asked {
+					t.Errorf("asked for %s, want %s", got, test.asked)
+				}
+				s.expect(url, "0", "1")
+				if got := r.log.count("could not be settled"); got != test.failed {
+					t.Errorf("%d failures", got)
+				}
+			})
+		})
+	}
 }
 
 func failedEntry(id *string, code string, sender bool) types.BatchResultErrorEntry {

@@ -197,6 +197,7 @@ func TestFailedDeleteKeepsOrder(t *testing.T) {
 		if got := seen.bodies(); got != "1 x" && got != "x 1" {
 			t.Errorf("handled %s while nothing could be deleted", got)
 		}
+		s.pass(30 * time.Second) // the leases have ended
 		if got := r.log.count("could not be settled"); got != 2 {
 			t.Errorf("%d failures", got)
 		}

@@ -61,7 +61,14 @@ func RetryAfter(d time.Duration) Outcome {
 // Drop says that no further try will help. The message is deleted; but if the
 // queue has a redrive policy and this was the message's last allowed receive
 // (ApproximateReceiveCount has reached maxReceiveCount), it is made visible, and
-// the next receive moves it to the dead-letter queue.
+// the next receive moves it to the dead-letter queue. With a maxReceiveCount of 1
+// this holds for every message; otherwise Retry is the way there.
+//
+// A message that was received although its count was above maxReceiveCount is
+// deleted, with a warning: the queue does not move it. Its dead-letter queue may be
+// gone; or it lies in a dead-letter queue with a policy of its own, where the count
+// goes on from the source and does not tell the last receive. A policy that was
+// changed is seen after Options.Refresh at the latest.
 func Drop() Outcome { return Outcome{kind: kindDrop} }
 
 // Unfinished says that the handler has come to no end. SQS is not told anything:

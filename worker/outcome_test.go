@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
 	"sqsgate/worker"
 )
 
@@ -18,19 +20,18 @@ func TestOutcomes(t *testing.T) {
 		first func() worker.Outcome
 		back  time.Duration
 	}{
-		"ack":               {worker.Ack, never},
-		"drop":              {worker.Drop, never},
-		"retry":             {worker.Retry, 0},
-		"retry after":       {after(5 * time.Second), 5 * time.Second},
-		"rounded up":        {after(5*time.Second + 1), 6 * time.Second},
-		"under a second":    {after(time.Millisecond), time.Second},
-		"after nothing":     {after(0), 0},
-		"after less":        {after(-time.Hour), 0},
-		"as long as it can": {after(math.MaxInt64), 12 * time.Hour},
-		"unfinished":        {worker.Unfinished, 30 * time.Second},
-		"no outcome":        {func() worker.Outcome { return worker.Outcome{} }, 30 * time.Second},
-		"panic":             {func() worker.Outcome { panic("fault of a test") }, 30 * time.Second},
-		"end of goroutine":  {func() worker.Outcome { runtime.Goexit(); return worker.Ack() }, 30 * time.Second},
+		"ack":              {worker.Ack, never},
+		"drop":             {worker.Drop, never},
+		"retry":            {worker.Retry, 0},
+		"retry after":      {after(5 * time.Second), 5 * time.Second},
+		"rounded up":       {after(5*time.Second + 1), 6 * time.Second},
+		"under a second":   {after(time.Millisecond), time.Second},
+		"after nothing":    {after(0), 0},
+		"after less":       {after(-time.Hour), 0},
+		"unfinished":       {worker.Unfinished, 30 * time.Second},
+		"no outcome":       {func() worker.Outcome { return worker.Outcome{} }, 30 * time.Second},
+		"panic":            {func() worker.Outcome { panic("fault of a test") }, 30 * time.Second},
+		"end of goroutine": {func() worker.Outcome { runtime.Goexit(); return worker.Ack() }, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *stack) {
@@ -64,12 +65,8 @@ func TestOutcomes(t *testing.T) {
 						t.Errorf("came back with receive count %d", notes[1].count)
 					}
 				}
-				cut := 0
-				if name == "as long as it can" {
-					cut = 1
-				}
-				if got := r.log.count("level=WARN msg=\"a retry is cut"); got != cut {
-					t.Errorf("%d warnings of a cut, want %d", got, cut)
+				if got := r.log.count("a retry is cut"); got != 0 {
+					t.Errorf("%d warnings of a cut", got)
 				}
 				if err := r.end(); err != nil {
 					t.Error(err)
@@ -83,33 +80,42 @@ func after(d time.Duration) func() worker.Outcome {
 	return func() worker.Outcome { return worker.RetryAfter(d) }
 }
 
-// The 12 hours count from the receive, not from the outcome.
+// No retry is later than 12 hours after the receive; these count from there, not
+// from the outcome.
 func TestRetryAfterIsCut(t *testing.T) {
-	bubble(t, func(t *testing.T, s *stack) {
-		url := s.create("q", nil)
-		seen := newJournal()
-		r := s.run(worker.Options{QueueURL: url, Handler: func(ctx context.Context, m worker.Message) worker.Outcome {
-			if seen.add(m) > 1 {
-				return worker.Ack()
-			}
-			if err := pass(ctx, time.Hour); err != nil {
-				t.Error(err)
-			}
-			return worker.RetryAfter(11*time.Hour + 30*time.Minute)
-		}})
-		s.send(url, "x")
-		s.pass(13 * time.Hour)
-		notes := seen.all()
-		if len(notes) != 2 {
-			t.Fatalf("handled %v", notes)
-		}
-		if got := notes[1].at - notes[0].at; got < 12*time.Hour-5*time.Second || got > 12*time.Hour+time.Second {
-			t.Errorf("came back after %s", got)
-		}
-		if got := r.log.count("a retry is cut to what remains of 12 hours"); got != 1 {
-			t.Errorf("%d warnings", got)
-		}
-	})
+	t.Parallel()
+	for name, test := range map[string]struct{ takes, after time.Duration }{
+		"at once":        {0, math.MaxInt64},
+		"after 11 hours": {11 * time.Hour, 12 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *stack) {
+				url := s.create("q", map[string]string{"VisibilityTimeout": "600"})
+				started := make(chan struct{})
+				o := quiet(url)
+				o.StopTimeout = 12 * time.Hour
+				o.Handler = func(ctx context.Context, _ worker.Message) worker.Outcome {
+					close(started)
+					if err := pass(ctx, test.takes); err != nil {
+						t.Error(err)
+					}
+					return worker.RetryAfter(test.after)
+				}
+				s.send(url, "x")
+				begin := time.Now()
+				r := s.run(o)
+				<-started
+				must(t, r.end()) // nobody receives while the hours pass
+				if got := r.log.count("level=WARN msg=\"a retry is cut to what remains of 12 hours"); got != 1 {
+					t.Errorf("%d warnings", got)
+				}
+				s.pass(12*time.Hour - 5*time.Second - time.Since(begin))
+				s.expect(url, "0", "1")
+				s.pass(6 * time.Second)
+				s.expect(url, "1", "0")
+			})
+		})
+	}
 }
 
 // A message that is dropped at its last allowed receive is in the dead-letter
@@ -171,4 +177,62 @@ func TestPolicyIsReadAgain(t *testing.T) {
 			t.Errorf("the dead-letter queue has %v", got)
 		}
 	})
+}
+
+// A message that is dropped is not returned for ever when its queue does not move
+// it: without the dead-letter queue, or in one whose receive count goes on from the
+// source.
+func TestDropWhereNothingMoves(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"", ".fifo"} {
+		t.Run("gone"+suffix, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *stack) {
+				dead := s.create("dead"+suffix, nil)
+				url := s.create("q"+suffix, redrive("dead"+suffix, 2))
+				_, err := s.client.DeleteQueue(t.Context(), &sqs.DeleteQueueInput{QueueUrl: &dead})
+				must(t, err)
+				s.dropAll(url, suffix, 3)
+			})
+		})
+		t.Run("carried on"+suffix, func(t *testing.T) {
+			bubble(t, func(_ *testing.T, s *stack) {
+				s.create("last"+suffix, nil)
+				dead := s.create("dead"+suffix, redrive("last"+suffix, 2))
+				url := s.create("q"+suffix, redrive("dead"+suffix, 3))
+				s.run(worker.Options{QueueURL: url, Handler: func(context.Context, worker.Message) worker.Outcome { return worker.Retry() }})
+				s.dropAll(dead, suffix, 1, url)
+			})
+		})
+	}
+}
+
+// dropAll sends a message, has a Worker drop it whenever it comes at url, at its
+// first receive aside, and checks how often that was.
+func (s *stack) dropAll(url, suffix string, want int, sendTo ...string) {
+	s.t.Helper()
+	for _, to := range append(sendTo, url)[:1] {
+		if suffix == "" {
+			s.send(to, "x")
+		} else {
+			s.sendGroup(to, "g", "x")
+		}
+	}
+	seen := newJournal()
+	r := s.run(worker.Options{QueueURL: url, Handler: func(_ context.Context, m worker.Message) worker.Outcome {
+		switch n := seen.add(m); {
+		case n > 20: // for ever
+			return worker.Ack()
+		case m.ReceiveCount == 1:
+			return worker.Retry()
+		}
+		return worker.Drop()
+	}})
+	s.pass(3 * time.Minute)
+	s.expect(url, "0", "0")
+	if got := len(seen.all()); got != want {
+		s.t.Errorf("handled %d times, want %d", got, want)
+	}
+	if got := r.log.count("level=WARN msg=\"a dropped message is deleted, since its queue does not move it"); got != 1 {
+		s.t.Errorf("%d warnings", got)
+	}
 }

@@ -30,10 +30,18 @@ type queueState struct {
 }
 
 // lastReceive tells whether a message with this receive count goes to the
-// dead-letter queue when it is received once more.
-func (q queueState) lastReceive(count int) bool {
-	return q.maxReceives > 0 && count >= q.maxReceives
+// dead-letter queue when it is received once more. before is what was known of
+// the queue when this receive was sent: a message that came although it was
+// beyond maxReceiveCount already is one that the queue does not move, because the
+// dead-letter queue is gone or refuses it, or because in a dead-letter queue with
+// a policy of its own the count goes on from the source.
+func (q queueState) lastReceive(count int, before queueState) bool {
+	return q.maxReceives > 0 && count >= q.maxReceives && !before.beyond(count)
 }
+
+// beyond tells whether a message with this receive count should have been moved
+// instead of received.
+func (q queueState) beyond(count int) bool { return q.maxReceives > 0 && count > q.maxReceives }
 
 // attributes asks SQS.
 func (w *Worker) attributes(ctx context.Context) (queueState, error) {
@@ -65,12 +73,18 @@ func readAttributes(o Options, values map[string]string) (queueState, error) {
 	}
 	if text := values[string(types.QueueAttributeNameRedrivePolicy)]; text != "" {
 		// json.Number takes a number and, as AWS does, a number in quotes.
-		var policy struct {
+		var policy *struct { // nil: YDB answers null where there is none
 			MaxReceiveCount json.Number `json:"maxReceiveCount"`
 		}
 		err := json.Unmarshal([]byte(text), &policy)
+		if err == nil && policy == nil {
+			return q, nil
+		}
+		if err != nil {
+			return queueState{}, fmt.Errorf("%w: RedrivePolicy %q", errAttributes, text)
+		}
 		n, bad := strconv.Atoi(policy.MaxReceiveCount.String())
-		if err != nil || bad != nil || n < 1 {
+		if bad != nil || n < 1 {
 			return queueState{}, fmt.Errorf("%w: RedrivePolicy %q", errAttributes, text)
 		}
 		q.maxReceives = n

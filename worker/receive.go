@@ -73,13 +73,13 @@ func (w *Worker) poll(ctx context.Context, most int, attempt string, asked time.
 	list := make([]*delivery, len(out.Messages))
 	for i, m := range out.Messages {
 		list[i] = &delivery{
-			message:    newMessage(m, received, w.opts.Decode),
-			handle:     aws.ToString(m.ReceiptHandle),
-			asked:      asked,
-			received:   received,
-			visibility: q.visibility,
-			ended:      make(chan struct{}),
-			kept:       make(chan struct{}),
+			message:  newMessage(m, received, w.opts.Decode),
+			handle:   aws.ToString(m.ReceiptHandle),
+			asked:    asked,
+			received: received,
+			queue:    *q,
+			ended:    make(chan struct{}),
+			kept:     make(chan struct{}),
 		}
 	}
 	return list, nil

@@ -9,9 +9,13 @@ import (
 	"time"
 )
 
-// attempts is how often a settlement is tried; each has the SDK's own repetitions
-// inside.
-const attempts = 5
+const (
+	// attempts is how often a settlement is tried at least; each has the SDK's own
+	// repetitions inside.
+	attempts = 5
+	// settleMost bounds how long a settlement is tried while its lease lasts.
+	settleMost = time.Minute
+)
 
 // process has d handled and settled.
 func (w *Worker) process(ctx, handling context.Context, d *delivery) {
@@ -43,14 +47,13 @@ func (w *Worker) settle(ctx context.Context, d *delivery, o Outcome) {
 	lost := d.lost
 	w.mu.Unlock()
 	w.metrics.settled(o.kind)
-	deletes := o.kind == kindAck || o.kind == kindDrop
-	if o.kind == kindDrop && w.state.Load().lastReceive(d.message.ReceiveCount) {
-		w.log.LogAttrs(ctx, slog.LevelInfo, "a dropped message is left to the dead-letter queue",
-			slog.String("message_id", d.message.ID), slog.Int("receive_count", d.message.ReceiveCount))
-		deletes = false
+	// While the lease lasts nobody else gets the message: an outage is sat out.
+	until := time.Now().Add(settleMost)
+	if d.end.Before(until) {
+		until = d.end
 	}
-	if deletes {
-		if err := w.repeat(ctx, func() error { return w.deletes.do(ctx, d.handle, 0) }); err != nil {
+	if o.kind == kindAck || o.kind == kindDrop && !w.leave(ctx, d) {
+		if err := w.repeat(ctx, until, func() error { return w.deletes.do(ctx, d.handle, 0) }); err != nil {
 			w.failed(ctx, d, o, err)
 			w.breakGroup(ctx, d)
 		}
@@ -62,7 +65,7 @@ func (w *Worker) settle(ctx context.Context, d *delivery, o Outcome) {
 		return
 	}
 	cut := false
-	err := w.repeat(ctx, func() (err error) {
+	err := w.repeat(ctx, until, func() (err error) {
 		if o.kind != kindRetryAfter {
 			return w.visible.do(ctx, d.handle, 0)
 		}
@@ -78,6 +81,22 @@ func (w *Worker) settle(ctx context.Context, d *delivery, o Outcome) {
 	}
 }
 
+// leave tells whether d, which is dropped, is left to the redrive policy.
+func (w *Worker) leave(ctx context.Context, d *delivery) bool {
+	count := d.message.ReceiveCount
+	q := w.state.Load()
+	last := q.lastReceive(count, d.queue)
+	switch {
+	case last:
+		w.log.LogAttrs(ctx, slog.LevelInfo, "a dropped message is left to the dead-letter queue",
+			slog.String("message_id", d.message.ID), slog.Int("receive_count", count))
+	case q.beyond(count):
+		w.log.LogAttrs(ctx, slog.LevelWarn, "a dropped message is deleted, since its queue does not move it to the dead-letter queue",
+			slog.String("message_id", d.message.ID), slog.Int("receive_count", count), slog.Int("max_receive_count", q.maxReceives))
+	}
+	return last
+}
+
 // failed notes a settlement that did not come about. The message comes back when
 // its lease ends.
 func (w *Worker) failed(ctx context.Context, d *delivery, o Outcome, err error) {
@@ -86,12 +105,13 @@ func (w *Worker) failed(ctx context.Context, d *delivery, o Outcome, err error) 
 		slog.String("outcome", o.String()), slog.Any("error", err))
 }
 
-// repeat makes a call until it succeeds, is refused or was tried often enough.
-func (w *Worker) repeat(ctx context.Context, call func() error) error {
+// repeat makes a call until it succeeds or is refused, or was tried often enough
+// and the time is over.
+func (w *Worker) repeat(ctx context.Context, until time.Time, call func() error) error {
 	var pause backoff
 	for try := 1; ; try++ {
 		err := call()
-		if err == nil || final(err) || try == attempts || pause.wait(ctx) != nil {
+		if err == nil || final(err) || try >= attempts && !time.Now().Before(until) || pause.wait(ctx) != nil {
 			return err
 		}
 	}
@@ -113,7 +133,7 @@ func (w *Worker) giveBack(ctx context.Context, list []*delivery) {
 		calls.Go(func() {
 			w.release(d)
 			w.metrics.givenBack.Inc()
-			if err := w.repeat(ctx, func() error { return w.visible.do(ctx, d.handle, 0) }); err != nil {
+			if err := w.repeat(ctx, time.Time{}, func() error { return w.visible.do(ctx, d.handle, 0) }); err != nil {
 				w.log.LogAttrs(ctx, slog.LevelWarn, "a message could not be given back",
 					slog.String("message_id", d.message.ID), slog.Any("error", err))
 			}

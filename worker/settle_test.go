@@ -30,15 +30,19 @@ func TestEntriesFailAlone(t *testing.T) {
 		f := &faulty{}
 		f.Client = s.client
 		f.onDelete = func(in *sqs.DeleteMessageBatchInput) (*sqs.DeleteMessageBatchOutput, error) {
-			out, err := s.client.DeleteMessageBatch(context.Background(), keep(in, func(e types.DeleteMessageBatchRequestEntry) bool {
+			rest := keep(in, func(e types.DeleteMessageBatchRequestEntry) bool {
 				mu.Lock()
 				defer mu.Unlock()
 				body := handles[*e.ReceiptHandle]
 				tries[body]++
 				return body != "5" && (body != "6" || tries["6"] > 2)
-			}))
-			if err != nil {
-				return nil, err
+			})
+			out := &sqs.DeleteMessageBatchOutput{}
+			if len(rest.Entries) > 0 {
+				var err error
+				if out, err = s.client.DeleteMessageBatch(context.Background(), rest); err != nil {
+					return nil, err
+				}
 			}
 			for _, e := range in.Entries {
 				mu.Lock()
@@ -164,6 +168,37 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
+// A message that is done stays done when its delete fails while the lease lasts.
+func TestDeletesAreRepeated(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stack) {
+		url := s.create("q.fifo", nil)
+		s.sendGroup(url, "g", "1", "2")
+		begin := time.Now()
+		f := &faulty{Client: s.client, onDelete: func(*sqs.DeleteMessageBatchInput) (*sqs.DeleteMessageBatchOutput, error) {
+			if time.Since(begin) < 20*time.Second {
+				return nil, errors.New("no way to the server")
+			}
+			return nil, nil
+		}}
+		seen := newJournal()
+		r := s.run(worker.Options{Client: f, QueueURL: url, Handler: func(_ context.Context, m worker.Message) worker.Outcome {
+			seen.add(m)
+			return worker.Ack()
+		}})
+		s.pass(2 * time.Minute)
+		s.expect(url, "0", "0")
+		if got := seen.bodies(); got != "1 2" {
+			t.Errorf("handled %s", got)
+		}
+		if deletes, _, _ := f.calls(); deletes > 20 {
+			t.Errorf("%d calls in an outage of 20 s", deletes)
+		}
+		if got := r.log.count("could not be settled"); got != 0 {
+			t.Errorf("%d failures", got)
+		}
+	})
+}
+
 // An outage of the server is sat out, from before the start on.
 func TestOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stack) {
@@ -228,4 +263,35 @@ func (c *switching) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessag
 
 func (c *switching) GetQueueAttributes(ctx context.Context, in *sqs.GetQueueAttributesInput, o ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
 	return c.now().GetQueueAttributes(ctx, in, o...)
+}
+
+// Many handlers that are done at once do not wait for each other's deletes.
+func TestDeletesOfManyHandlers(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stack) {
+		url := s.create("q", nil)
+		const n = 200
+		for i := range n {
+			s.send(url, fmt.Sprint(i))
+		}
+		f := &faulty{Client: s.client, onDelete: func(*sqs.DeleteMessageBatchInput) (*sqs.DeleteMessageBatchOutput, error) {
+			s.pass(time.Second) // on the way
+			return nil, nil
+		}}
+		start := make(chan struct{})
+		received := make(chan struct{}, n)
+		s.run(worker.Options{Client: f, QueueURL: url, Concurrency: n, Visibility: time.Hour, Handler: func(context.Context, worker.Message) worker.Outcome {
+			received <- struct{}{}
+			<-start
+			return worker.Ack()
+		}})
+		for range n {
+			<-received
+		}
+		close(start)
+		s.pass(4 * time.Second)
+		s.expect(url, "0", "0")
+		if deletes, _, _ := f.calls(); deletes > n/4 {
+			t.Errorf("%d calls for %d deletes", deletes, n)
+		}
+	})
 }

@@ -92,7 +92,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer endCalls()
-	for range senders {
+	for range senders(w.opts.Concurrency) {
 		w.background.Go(func() { w.deletes.run(calls) })
 		w.background.Go(func() { w.visible.run(calls) })
 	}

@@ -71,6 +71,7 @@ func TestReadAttributes(t *testing.T) {
 		"redrive":           {values: map[string]string{"RedrivePolicy": `{"maxReceiveCount":5}`}, want: queueState{visibility: 30 * time.Second, maxReceives: 5}},
 		"redrive in quotes": {values: map[string]string{"RedrivePolicy": `{"maxReceiveCount":"5"}`}, want: queueState{visibility: 30 * time.Second, maxReceives: 5}},
 		"no redrive":        {values: map[string]string{"RedrivePolicy": ""}, want: queueState{visibility: 30 * time.Second}},
+		"redrive null":      {values: map[string]string{"RedrivePolicy": "null"}, want: queueState{visibility: 30 * time.Second}},
 		"redrive 0":         {values: map[string]string{"RedrivePolicy": `{"maxReceiveCount":0}`}, bad: true},
 		"redrive, no count": {values: map[string]string{"RedrivePolicy": `{}`}, bad: true},
 		"redrive 1.5":       {values: map[string]string{"RedrivePolicy": `{"maxReceiveCount":1.5}`}, bad: true},
@@ -100,11 +101,23 @@ func FuzzRedrivePolicy(f *testing.F) {
 func TestLastReceive(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		most, count int
-		want        bool
-	}{{0, 1, false}, {0, 100, false}, {1, 1, true}, {3, 2, false}, {3, 3, true}, {3, 7, true}, {3, 0, false}} {
-		if got := (queueState{maxReceives: test.most}).lastReceive(test.count); got != test.want {
-			t.Errorf("receive %d of %d: %t", test.count, test.most, got)
+		before, most, count int
+		want                bool
+	}{
+		{0, 0, 1, false},
+		{0, 0, 100, false},
+		{1, 1, 1, true},
+		{3, 3, 2, false},
+		{3, 3, 3, true},
+		{3, 3, 0, false},
+		{3, 3, 4, false}, // should have been moved: there is no way to the dead-letter queue
+		{0, 3, 7, true},
+		{10, 3, 7, true}, // the policy has come, or become stricter, since the receive
+		{3, 10, 7, false},
+		{3, 0, 4, false}, // it has become milder, or has gone
+	} {
+		if got := (queueState{maxReceives: test.most}).lastReceive(test.count, queueState{maxReceives: test.before}); got != test.want {
+			t.Errorf("receive %d of %d, before of %d: %t", test.count, test.most, test.before, got)
 		}
 	}
 }
@@ -130,6 +143,15 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
+func TestSenders(t *testing.T) {
+	t.Parallel()
+	for concurrency, want := range map[int]int{1: 2, 10: 2, 59: 2, 60: 3, 200: 10, 10_000: 16} {
+		if got := senders(concurrency); got != want {
+			t.Errorf("%d for %d handlers, want %d", got, concurrency, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, err error) error {
@@ -148,6 +170,8 @@ func TestErrors(t *testing.T) {
 		"throttled":            {answer(403, coded("RequestThrottled")), false, false},
 		"over the limit":       {answer(403, &types.OverLimit{}), false, false},
 		"not allowed":          {answer(403, coded("AccessDenied")), false, true},
+		"a proxy's limit":      {answer(429, errors.New("no code")), false, false},
+		"a proxy's patience":   {answer(408, errors.New("no code")), false, false},
 		"no queue":             {answer(400, &types.QueueDoesNotExist{}), false, true},
 		"entry: handle":        {fmt.Errorf("x: %w", &entryError{code: "ReceiptHandleIsInvalid", sender: true}), true, true},
 		"entry: no fault flag": {&entryError{code: "MessageNotInflight"}, true, true},
