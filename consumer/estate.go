@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sqsgate/consumer/journal"
@@ -25,11 +26,15 @@ type heir struct {
 	done   chan struct{} // closed with the answer; unknown when the tenure ended
 }
 
-// inherit tells the machine of a partition's first tenure about its ancestors.
+// inherit tells the machine of a partition's first tenure about its ancestors, and
+// that of a later one about their purges.
 func (t *tenure) inherit(ctx context.Context) error {
 	q := t.s.q
-	if !q.spec.FIFO || t.machine.Inherited() {
+	if !q.spec.FIFO {
 		return nil
+	}
+	if t.machine.Inherited() {
+		return t.hearPurges(ctx)
 	}
 	estate, err := q.estates(ctx, t.s.partition)
 	if err != nil || len(estate) == 0 {
@@ -53,6 +58,75 @@ func (t *tenure) inherit(ctx context.Context) error {
 	}
 	t.input(t.now(), lease.Input{Kind: lease.Inherit, Elders: estate})
 	return nil
+}
+
+// hearPurges tells the machine of purges of its elders that an earlier tenure was
+// told of and could not journal any more.
+func (t *tenure) hearPurges(ctx context.Context) error {
+	q, now := t.s.q, t.now()
+	q.mu.Lock()
+	waiting := t.machine.Cursor() < q.partitions[t.s.partition].end
+	q.mu.Unlock()
+	for _, e := range t.machine.Elders() {
+		if !waiting && e.Last+deduplicationWindow.Milliseconds() <= now {
+			continue // its ids matter to nothing that is still to come
+		}
+		upto, err := q.purgeMark(ctx, e.Partition)
+		if err != nil {
+			return err
+		}
+		t.input(now, lease.Input{Kind: lease.Forget, Partition: e.Partition, Upto: upto})
+	}
+	return nil
+}
+
+// purgeMark tells up to where a partition is purged, as far as that can be known. It
+// waits for a shard that is being opened.
+func (q *Queue) purgeMark(ctx context.Context, partition int64) (int64, error) {
+	for {
+		q.mu.Lock()
+		upto, known := q.purged[partition]
+		finished, sh, changed := q.partitions[partition].finished(), q.shards[partition], q.changed
+		q.mu.Unlock()
+		switch {
+		case known:
+			return upto, nil
+		case finished:
+			m, err := q.look(ctx, partition)
+			if errors.Is(err, journal.ErrDamaged) {
+				return 0, nil // its beginning may have been trimmed
+			}
+			if err != nil {
+				return 0, err
+			}
+			return m.PurgeMark(), nil
+		case sh == nil, errors.Is(sh.broken(), journal.ErrDamaged):
+			return 0, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// notePurge remembers up to where a partition is durably purged.
+func (q *Queue) notePurge(partition, upto int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.purged[partition] = max(q.purged[partition], upto)
+	q.notify()
+}
+
+// look makes the machine of a partition from its journal, for looking at.
+func (q *Queue) look(ctx context.Context, partition int64) (*lease.Machine, error) {
+	replay, _, err := journal.Look(ctx, q.c.opts.Topics, q.journalTopic, partition%q.journalPartitions, q.journalKey(partition))
+	if err != nil {
+		return nil, err
+	}
+	m := lease.New(q.config())
+	return m, replayInto(m, replay)
 }
 
 // estates is what a partition inherits of all its ancestors.
@@ -85,12 +159,8 @@ func (q *Queue) estate(ctx context.Context, partition int64) ([]lease.Elder, err
 	if sh != nil && !placed.finished() {
 		return sh.estate(ctx)
 	}
-	replay, _, err := journal.Look(ctx, q.c.opts.Topics, q.journalTopic, partition%q.journalPartitions, q.journalKey(partition))
+	m, err := q.look(ctx, partition)
 	if err != nil {
-		return nil, err
-	}
-	m := lease.New(q.config())
-	if err := replayInto(m, replay); err != nil {
 		return nil, err
 	}
 	var estate []lease.Elder
@@ -131,11 +201,12 @@ func (t *tenure) answerHeir(h *heir) {
 }
 
 // tellPurge tells the descendants of a purge that is durable. Those that have not
-// inherited yet will learn of it then.
+// inherited yet will learn of it then, and those whose tenure ends, with the next.
 func (t *tenure) tellPurge(upto int64) {
 	if !t.s.q.spec.FIFO {
 		return
 	}
+	t.s.q.notePurge(t.s.partition, upto)
 	for _, child := range t.s.q.descendants(t.s.partition) {
 		child.post(event{kind: eventElderPurged, elder: t.s.partition, offset: upto})
 	}

@@ -43,11 +43,12 @@ type Queue struct {
 
 	mu         sync.Mutex
 	shards     map[int64]*shard
-	partitions topology      // of the topic; nil before the first describe
-	current    *session      // the read session; nil while there is none
-	err        error         // why there is none
-	final      error         // set when the queue has been stopped
-	changed    chan struct{} // closed and replaced when one of the above changes
+	partitions topology        // of the topic; nil before the first describe
+	purged     map[int64]int64 // up to where a partition served here was purged
+	current    *session        // the read session; nil while there is none
+	err        error           // why there is none
+	final      error           // set when the queue has been stopped
+	changed    chan struct{}   // closed and replaced when one of the above changes
 }
 
 func newQueue(c *Consumer, spec Spec) *Queue {
@@ -59,6 +60,7 @@ func newQueue(c *Consumer, spec Spec) *Queue {
 		stopping: make(chan struct{}),
 		done:     make(chan struct{}),
 		shards:   make(map[int64]*shard),
+		purged:   make(map[int64]int64),
 		changed:  make(chan struct{}),
 	}
 	q.journalTopic = c.journalPath(spec.Topic, spec.Consumer)
@@ -199,6 +201,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 	defer cancel()
 	q.mu.Lock()
 	q.partitions = nil // the topic may be another one
+	clear(q.purged)
 	q.mu.Unlock()
 	if err := q.refresh(ctx); err != nil {
 		return err

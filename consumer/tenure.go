@@ -153,6 +153,7 @@ func (t *tenure) open(ctx context.Context) error {
 	if err := t.checkAhead(ctx, replay); err != nil {
 		return err
 	}
+	s.q.notePurge(s.partition, t.machine.PurgeMark())
 	inherited := t.machine.Inherited()
 	if committed := s.committed.Load(); committed > t.machine.Cursor() {
 		// Somebody else finished these, or the journal is new to an old topic.
