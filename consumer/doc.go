@@ -71,6 +71,7 @@
 //     ancestors, and from what their journals said when the partition began.
 //   - The committed offset is one that a durable state implies; a child's is committed
 //     only in a session of its own, after its parent's.
-//   - The journal is trimmed only below the snapshots of all partitions that share it.
+//   - The journal is trimmed only below the snapshots of all partitions that share it,
+//     except those that are finished and served no more.
 //   - The clock of a machine never runs back, not behind an earlier owner's either.
 package consumer
