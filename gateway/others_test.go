@@ -169,32 +169,60 @@ func TestConsumerIsSupplied(t *testing.T) {
 	}
 }
 
+// showShared has the server say that the default consumer of a topic is a shared one.
+func (s *stack) showShared(topic string) {
+	s.control.Intercept(func(p topicd.Passing) topicd.Fault {
+		resp, ok := p.Message.(*Ydb_Topic.DescribeTopicResponse)
+		if !ok || p.Direction != topicd.FromServer {
+			return topicd.Fault{}
+		}
+		var result Ydb_Topic.DescribeTopicResult
+		if resp.GetOperation().GetResult().UnmarshalTo(&result) != nil || result.GetSelf().GetName() != topic {
+			return topicd.Fault{}
+		}
+		for _, c := range result.GetConsumers() {
+			kind := protowire.Number(9) // streaming
+			if c.GetName() == defaultConsumer {
+				kind = 10
+			}
+			c.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, kind, protowire.BytesType), nil))
+		}
+		packed, err := anypb.New(&result)
+		must(s.t, err)
+		return topicd.Fault{Answer: &Ydb_Topic.DescribeTopicResponse{
+			Operation: &Ydb_Operations.Operation{Ready: true, Status: Ydb.StatusIds_SUCCESS, Result: packed},
+		}}
+	})
+}
+
+// A queue whose consumer others have replaced by a shared one is forgotten, with
+// all it had.
+func TestConsumerBecomesShared(t *testing.T) {
+	inBubble(t, parts{}, func(t *testing.T, s *stack) {
+		const journal = "/local/sqsgate/journal/orders/__ydb-sqs-consumer"
+		s.makeTopic("/local/orders", 1, defaultConsumer)
+		s.call("SendMessage", object{"QueueUrl": s.url4("orders"), "MessageBody": "x"})
+		s.call("ReceiveMessage", object{"QueueUrl": s.url4("orders")})
+		if s.describe(journal) == nil {
+			t.Fatal("there is no journal")
+		}
+		s.showShared("orders")
+		s.refused("CreateQueue", object{"QueueName": "orders"})
+		elapse(t, time.Minute)
+		if s.describe(journal) != nil {
+			t.Error("the journal is still there")
+		}
+		if got := s.queueNames(); len(got) != 0 {
+			t.Errorf("queues %q", got)
+		}
+	})
+}
+
 // A consumer that the server shows as a shared one is of no use.
 func TestSharedConsumerIsRefused(t *testing.T) {
 	inBubble(t, parts{}, func(t *testing.T, s *stack) {
 		s.makeTopic("/local/orders", 1, defaultConsumer, "other")
-		s.control.Intercept(func(p topicd.Passing) topicd.Fault {
-			resp, ok := p.Message.(*Ydb_Topic.DescribeTopicResponse)
-			if !ok || p.Direction != topicd.FromServer {
-				return topicd.Fault{}
-			}
-			var result Ydb_Topic.DescribeTopicResult
-			if resp.GetOperation().GetResult().UnmarshalTo(&result) != nil || result.GetSelf().GetName() != "orders" {
-				return topicd.Fault{}
-			}
-			for _, c := range result.GetConsumers() {
-				kind := protowire.Number(9) // streaming
-				if c.GetName() == defaultConsumer {
-					kind = 10
-				}
-				c.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, kind, protowire.BytesType), nil))
-			}
-			packed, err := anypb.New(&result)
-			must(t, err)
-			return topicd.Fault{Answer: &Ydb_Topic.DescribeTopicResponse{
-				Operation: &Ydb_Operations.Operation{Ready: true, Status: Ydb.StatusIds_SUCCESS, Result: packed},
-			}}
-		})
+		s.showShared("orders")
 		for action, params := range map[string]object{
 			"GetQueueUrl":    {"QueueName": "orders"},
 			"CreateQueue":    {"QueueName": "orders"},

@@ -41,7 +41,7 @@ type Options struct {
 	OnChange func(q Queue, deleted bool)
 
 	// OnForgotten, if set, is told of a queue that this gateway has found without its
-	// topic or consumer, though nobody deleted it: what else belongs to it may go. Not
+	// topic, or a consumer it can use, though nobody deleted it: what else belongs to it may go. Not
 	// of one whose topic was made again, which may be in use by now. It must return
 	// soon.
 	OnForgotten func(q Queue)

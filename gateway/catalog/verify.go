@@ -55,7 +55,7 @@ func (c *Catalog) verify(ctx context.Context, e entry) (bool, error) {
 	}
 	c.logger.LogAttrs(ctx, slog.LevelWarn, "a queue is gone that nobody has deleted here",
 		slog.String("queue", e.Name), slog.String("reason", why))
-	if c.opts.OnForgotten != nil && consumer == nil {
+	if c.opts.OnForgotten != nil && (consumer == nil || shared(consumer)) {
 		c.opts.OnForgotten(e.Queue)
 	}
 	return false, nil
