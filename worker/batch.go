@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type entry struct {
 	handle  string
 	seconds int32 // of a visibility change
 	result  chan error
+	left    atomic.Bool // nobody waits for the result any more
 }
 
 // batcher makes batch calls of single changes.
@@ -46,22 +48,30 @@ func (b *batcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case first := <-b.queued:
-			b.send(ctx, b.gather(first))
+			if batch := b.gather(first); len(batch) > 0 {
+				b.send(ctx, batch)
+			}
 		}
 	}
 }
 
+// gather makes a batch of what is queued. An entry that was left is not sent: a
+// renewal that comes too late would be of somebody else's lease, or of none.
 func (b *batcher) gather(first *entry) []*entry {
-	batch := append(make([]*entry, 0, maxBatch), first)
-	for len(batch) < maxBatch {
-		select {
-		case e := <-b.queued:
+	batch := make([]*entry, 0, maxBatch)
+	for e := first; ; {
+		if !e.left.Load() {
 			batch = append(batch, e)
+		}
+		if len(batch) == maxBatch {
+			return batch
+		}
+		select {
+		case e = <-b.queued:
 		default:
 			return batch
 		}
 	}
-	return batch
 }
 
 func (b *batcher) send(ctx context.Context, batch []*entry) {
@@ -89,6 +99,7 @@ func (b *batcher) do(ctx context.Context, handle string, seconds int32) error {
 	case err := <-e.result:
 		return err
 	case <-ctx.Done():
+		e.left.Store(true)
 		return ctx.Err()
 	}
 }
