@@ -54,7 +54,8 @@ type Options struct {
 	// 20 s.
 	Wait time.Duration
 	// StopTimeout is how long handlers may go on after Run was told to stop. 0 is
-	// 30 s; negative cancels them at once.
+	// 30 s; negative cancels them at once. After 12 h, when every lease has ended,
+	// they are cancelled anyway.
 	StopTimeout time.Duration
 	// Refresh is how often the queue's attributes are read again; 0 is 1 minute.
 	Refresh time.Duration

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -111,6 +112,27 @@ func TestStopIsBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The longest StopTimeout there is means to wait for the handlers.
+func TestStopIsPatient(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stack) {
+		url := s.create("q", nil)
+		s.send(url, "x")
+		started := make(chan struct{})
+		r := s.run(worker.Options{QueueURL: url, StopTimeout: math.MaxInt64, Handler: func(ctx context.Context, _ worker.Message) worker.Outcome {
+			close(started)
+			if err := pass(ctx, 5*time.Minute); err != nil {
+				t.Errorf("cancelled with the cause %v", err)
+			}
+			return worker.Ack()
+		}})
+		<-started
+		if err := r.end(); err != nil {
+			t.Errorf("Run returned %v", err)
+		}
+		s.expect(url, "0", "0")
+	})
 }
 
 func TestCloseAndRun(t *testing.T) {

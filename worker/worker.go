@@ -103,7 +103,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	tasks.Go(func() error { return w.refresh(receiving) })
 	<-receiving.Done()
 
-	patience := max(w.opts.StopTimeout, 0)
+	patience := min(max(w.opts.StopTimeout, 0), maxLease)
 	defer time.AfterFunc(patience, w.cancelHandlers).Stop()
 	defer time.AfterFunc(patience+settleTimeout, endCalls).Stop()
 	w.giveBack(calls, w.halt())
