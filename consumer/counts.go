@@ -6,17 +6,23 @@ import (
 	"sqsgate/consumer/lease"
 )
 
-// countCall asks a shard for its counts.
-type countCall struct {
-	counts lease.Counts
-	cursor int64
-	ok     bool
-	done   chan struct{}
+// look is a question to a shard, asked between two steps.
+type look struct {
+	ask  func(*tenure)
+	ok   bool          // it was asked
+	done chan struct{} // closed behind ask, or when no tenure is there to be asked
 }
 
-func (t *tenure) count(c *countCall) {
-	c.counts, c.cursor, c.ok = t.machine.Counts(), t.machine.Cursor(), true
-	close(c.done)
+func (t *tenure) look(l *look) {
+	l.ask(t)
+	l.ok = true
+	close(l.done)
+}
+
+// look posts a question; false when the shard has ended.
+func (s *shard) look(ask func(*tenure)) (*look, bool) {
+	l := &look{ask: ask, done: make(chan struct{})}
+	return l, s.post(event{kind: eventLook, look: l})
 }
 
 // Counts tells the numbers of messages, with those that are not loaded yet. What
@@ -28,10 +34,16 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 		return Counts{}, err
 	}
 	awaitLoad(ctx, shards)
-	calls := make([]*countCall, len(shards))
+	type found struct {
+		counts lease.Counts
+		cursor int64
+	}
+	answers := make([]found, len(shards))
+	looks := make([]*look, len(shards))
 	for i, s := range shards {
-		calls[i] = &countCall{done: make(chan struct{})}
-		if !s.post(event{kind: eventCounts, counts: calls[i]}) {
+		var posted bool
+		looks[i], posted = s.look(func(t *tenure) { answers[i] = found{t.machine.Counts(), t.machine.Cursor()} })
+		if !posted {
 			return Counts{}, ErrUnavailable
 		}
 	}
@@ -40,15 +52,16 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 		return Counts{}, ErrUnavailable
 	}
 	var sum Counts
-	for i, c := range calls {
+	for i, l := range looks {
 		select {
-		case <-c.done:
+		case <-l.done:
 		case <-ctx.Done():
 			return Counts{}, ErrUnavailable
 		}
-		if !c.ok {
+		if !l.ok {
 			return Counts{}, ErrUnavailable
 		}
+		c := &answers[i]
 		waiting := max(0, partitions[shards[i].partition].end-c.cursor)
 		sum.Visible += int64(c.counts.Visible) + waiting
 		sum.InFlight += int64(c.counts.InFlight)

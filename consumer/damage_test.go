@@ -84,6 +84,9 @@ func TestDamagedJournal(t *testing.T) {
 		{"another incarnation", func() []byte { return forged(1, 8, 0, first, 3, deleteOp(0)...) }, "written by the producer of 7"},
 		{"another partition", func() []byte { return forged(1, 7, 1, first, 3, deleteOp(0)...) }, "written by the producer of 7"},
 		{"ahead of the topic", func() []byte { return forged(1, 7, 0, first, 3, deleteOp(50)...) }, "the topic ends at 2"},
+		{"a snapshot ahead of the topic", func() []byte {
+			return forged(3, 7, 0, first, 3, append([]byte{3, 0, 1}, deleted(t, 50)...)...)
+		}, "the topic ends at 2"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,6 +115,17 @@ func TestDamagedJournal(t *testing.T) {
 			})
 		})
 	}
+}
+
+// deleted is the snapshot of a machine whose first messages wait, and the one at
+// offset is deleted.
+func deleted(t *testing.T, offset int64) []byte {
+	t.Helper()
+	m := lease.New(lease.Config{})
+	if err := m.Apply(lease.Op{Kind: lease.OpDelete, Offset: offset, Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return m.Snapshot(nil)
 }
 
 func unserved(t *testing.T, r *prometheus.Registry) float64 {

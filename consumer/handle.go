@@ -25,8 +25,8 @@ func (t *tenure) handle(now int64, e *event) error {
 		return t.acked(now, e.ack)
 	case eventConfigure:
 		t.machine.Configure(now, t.s.q.config())
-	case eventCounts:
-		t.count(e.counts)
+	case eventLook:
+		t.look(e.look)
 	case eventBarrier:
 		t.barriers = append(t.barriers, e.barrier)
 	case eventFeedLost:

@@ -16,7 +16,7 @@ const (
 	eventData                             // messages of the feed
 	eventAck                              // the journal answered
 	eventConfigure                        // the queue's settings changed
-	eventCounts                           // count: counts
+	eventLook                             // a question: look
 	eventBarrier                          // tell when the cursor has passed: barrier
 	eventFeedLost                         // the feed cannot go on: err
 	eventChildAsks                        // a child wants to know which groups it must hold
@@ -36,7 +36,7 @@ type event struct {
 	cost     int64
 	start    int64 // eventData: the first retained offset, or -1
 	ack      journal.Ack
-	counts   *countCall
+	look     *look
 	barrier  *barrier
 	sequence uint64
 	moves    []move

@@ -113,8 +113,8 @@ func failCalls(events []event) {
 		switch {
 		case e.call != nil:
 			e.call.answer(ErrUnavailable)
-		case e.counts != nil:
-			close(e.counts.done)
+		case e.look != nil:
+			close(e.look.done)
 		case e.barrier != nil:
 			close(e.barrier.passed)
 		case e.heir != nil:

@@ -226,7 +226,7 @@ func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
 	end := t.s.q.partitions[t.s.partition].end
 	t.s.q.mu.Unlock()
 	t.s.wrote(end - 1) // a first receive waits for what is there
-	last := t.machine.CommitOffset()
+	last := t.machine.Known()
 	for _, op := range replay.Ops {
 		switch op.Kind {
 		case lease.OpLease, lease.OpDelete, lease.OpAttempt, lease.OpDuplicate:

@@ -238,6 +238,17 @@ func (m *Machine) Configure(now int64, cfg Config) {
 // are known to be gone, so it may be beyond the last loaded one plus one.
 func (m *Machine) Cursor() int64 { return m.cursor }
 
+// Known is the offset behind the last message that the machine knows of: loaded,
+// gone, or told by the journal.
+func (m *Machine) Known() int64 {
+	last := max(m.cursor, m.purged, m.judged)
+	m.ahead.dead.each(m.cursor, func(_, to int64) { last = max(last, to) })
+	for offset := range m.ahead.states {
+		last = max(last, offset+1)
+	}
+	return last
+}
+
 // CommitOffset is the first offset that is not gone; everything below is
 // finished. It never falls.
 func (m *Machine) CommitOffset() int64 {
