@@ -1,6 +1,9 @@
 package codec
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // Past is what SQS keeps of a message that moves to another queue.
 type Past struct {
@@ -9,8 +12,10 @@ type Past struct {
 	SourceARN    string // of that queue
 	ReceiveCount int    // there
 	// FIFO: both queues are FIFO queues. The enqueue time then begins anew, and the
-	// message id becomes the deduplication id.
+	// deduplication id is replaced.
 	FIFO bool
+	// DeduplicationID is the new one; "" = the message id.
+	DeduplicationID string
 }
 
 // Moved returns r as it goes to another queue: the same data and metadata, but
@@ -49,7 +54,7 @@ func Moved(r Record, p Past) Record {
 		if h.GroupID == "" && r.ProducerID != "" {
 			add(keyGroup, r.ProducerID) // the mover's own id is none of the group's
 		}
-		add(keyDeduplication, m.MessageID)
+		add(keyDeduplication, cmp.Or(p.DeduplicationID, m.MessageID))
 	}
 	add(keyMessageID, m.MessageID)
 	if !p.FIFO {

@@ -303,7 +303,16 @@ func (t *tenure) destination(v move, m *logread.Message, s Settings) (Destinatio
 		SourceARN:    s.SourceARN,
 		ReceiveCount: int(v.receives),
 		FIFO:         q.spec.FIFO,
+
+		DeduplicationID: q.deadLetterID(t.s.partition, m.Offset),
 	}), nil
+}
+
+// deadLetterID is the deduplication id of a dead letter. The message id would not do:
+// a queue made again under the name uses the same ones again, and the dead-letter
+// queue would take its dead letters for copies of those of the deleted queue.
+func (q *Queue) deadLetterID(partition, offset int64) string {
+	return codec.MessageID(q.c.opts.Database, fmt.Sprintf("%s/%016x", q.spec.Topic, q.spec.Incarnation), partition, offset)
 }
 
 // deadLetters finds the dead-letter queue of a move. It stays the one that the

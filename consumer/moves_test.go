@@ -54,6 +54,31 @@ func (s *stack) stored(t *testing.T, path string) []string {
 	return list
 }
 
+// The dead letters of a queue that was deleted and made again are no copies of those
+// of the deleted one, though they have the same places, and so the same message ids.
+func TestDeadLettersOfAQueueMadeAgain(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, s *stack) {
+		s.moving(t)
+		of := oneReceive()
+		of.FIFO = true
+		for i, body := range []string{"of the first", "of the second"} {
+			if i > 0 {
+				s.dropTopic(topic)
+				s.must(s.c.Drop(t.Context(), topic, shared))
+				s.createTopic(topic, 1)
+				of.Incarnation++
+			}
+			s.write(0, message{body: body, group: "g", deduplication: body})
+			q := s.c.Queue(of)
+			s.hide(q, s.want(q, body)[body], 0)
+			s.wantNone(q, time.Second)
+		}
+		if got := s.stored(t, dead); !slices.Equal(got, []string{"of the first", "of the second"}) {
+			t.Errorf("the dead-letter queue holds %q", got)
+		}
+	})
+}
+
 // A journal that was dropped under a living queue takes no dead letter with it:
 // the next moves are not taken for repeats of the old ones.
 func TestDroppedJournal(t *testing.T) {
