@@ -11,9 +11,8 @@ import (
 // on; so may one that is under way. What is reported was wrong whatever became
 // of those.
 type check struct {
-	w     *world
-	h     *history
-	depth map[*simQueue]map[int64]int // of partitions, by splits
+	w *world
+	h *history
 }
 
 // clockStep is the resolution of the server's times.
@@ -24,9 +23,8 @@ func (c *check) violation(invariant string, messages []*simMessage, format strin
 }
 
 func (c *check) run() {
-	c.depth = make(map[*simQueue]map[int64]int)
 	for _, q := range c.w.queues {
-		c.depth[q] = c.depths(q.topic)
+		q.depth = c.w.depths(q.topic)
 	}
 	groups := make(map[string][]*simMessage)
 	ids := make(map[string][]*simMessage)
@@ -34,8 +32,9 @@ func (c *check) run() {
 		c.sortDeliveries(m)
 		c.message(m)
 		if m.queue.fifo {
-			groups[m.group] = append(groups[m.group], m)
-			ids[m.deduplication] = append(ids[m.deduplication], m)
+			group := m.queue.of(m.group)
+			groups[group] = append(groups[group], m)
+			ids[m.id()] = append(ids[m.id()], m)
 		}
 	}
 	for _, list := range ids {
@@ -48,17 +47,9 @@ func (c *check) run() {
 		c.group(list, ids)
 	}
 	c.commits(ids)
-}
-
-// depths tells how many splits each partition of a topic came from.
-func (c *check) depths(topic string) map[int64]int {
-	depth := make(map[int64]int)
-	for _, p := range c.w.describe(topic) { // parents come first
-		for _, parent := range p.GetParentPartitionIds() {
-			depth[p.GetPartitionId()] = depth[parent] + 1
-		}
+	for _, what := range c.h.foreign {
+		c.violation("I17 incarnation", []*simMessage{{queue: c.w.queues[0]}}, "%s", what)
 	}
-	return depth
 }
 
 // sortDeliveries puts the deliveries of a message in the order of their counts
@@ -119,7 +110,7 @@ func minTime(a, b time.Time) time.Time {
 	return b
 }
 
-// message checks one message by itself: I2, I3, I4, I8, I9, I15.
+// message checks one message by itself: I2, I3, I4, I8, I9, I15, I18.
 func (c *check) message(m *simMessage) {
 	self := []*simMessage{m}
 	if m.duplicate && len(m.deliveries) > 0 {
@@ -142,10 +133,11 @@ func (c *check) message(m *simMessage) {
 			}
 		}
 		for _, dead := range m.dead {
-			if d.call.from.at.After(dead.written.Add(clockStep)) {
+			if d.call.from.at.After(dead.written.Add(clockStep)) && !c.h.droppedBetween(m.queue, dead.seen, d.call.to) {
 				c.violation("I9 dead letters", self, "delivered (count %d) after it was moved", d.count)
 			}
 		}
+		c.delivered(m, d)
 		if c.surelyExpired(m, d) {
 			c.violation("retention", self, "delivered (count %d) though it had expired", d.count)
 		}
@@ -153,12 +145,35 @@ func (c *check) message(m *simMessage) {
 			c.redelivery(m.deliveries[i-1], d)
 		}
 	}
-	if len(m.dead) > 1 {
-		c.violation("I9 dead letters", self, "moved %d times", len(m.dead))
+	if n := len(m.dead); n > 1 && !c.h.droppedBetween(m.queue, m.dead[0].seen, m.dead[n-1].seen) {
+		c.violation("I9 dead letters", self, "moved %d times", n)
 	}
-	if most := m.queue.spec.Settings.MaxReceiveCount; len(m.dead) > 0 && (most == 0 || !m.mayHaveCount(c.h, most)) {
+	if most := m.queue.spec.Settings.MaxReceiveCount; len(m.dead) > 0 && !c.h.mayBeMovedOut(m) && (most == 0 || !m.mayHaveCount(c.h, most)) {
 		c.violation("I9 dead letters", self, "moved too early")
 	}
+}
+
+// delivered checks I18 for a delivery and the deletes of its handle: before an answer
+// leaves, the gateway has made what it says durable.
+func (c *check) delivered(m *simMessage, d *simDelivery) {
+	name := m.queue.journalName(m.at.partition)
+	if d.call.attempt == "" && !c.h.durableBetween(name, &d.call.request) {
+		c.violation("I18 answers", []*simMessage{m}, "the receive (count %d) was answered, and no append is durable", d.count)
+	}
+	for _, r := range d.deletes {
+		if r.verdict == done && !c.mayBeGone(m, r) && !c.h.durableBetween(name, r) {
+			c.violation("I18 answers", []*simMessage{m}, "the delete (count %d) was answered, and no append is durable", d.count)
+		}
+	}
+}
+
+// mayBeGone tells whether something else than the delete r may have removed the
+// message before it was answered.
+func (c *check) mayBeGone(m *simMessage, r *request) bool {
+	return c.mayBePurged(m, r.to) || c.mayBeExpired(m, r.to) || m.mayHaveMoved(c.h) ||
+		slices.ContainsFunc(m.deliveries, func(d *simDelivery) bool {
+			return slices.ContainsFunc(d.deletes, func(o *request) bool { return o != r && o.verdict != refused && o.from.before(r.to) })
+		})
 }
 
 // redelivery checks two deliveries of a message that follow each other.
@@ -280,7 +295,7 @@ func (m *simMessage) mayBeDeleted(at moment) bool {
 // mayBeRepeated tells whether another message with its id may have come before
 // it within the window, so that it is never delivered.
 func (m *simMessage) mayBeRepeated(ids map[string][]*simMessage) bool {
-	return slices.ContainsFunc(ids[m.deduplication], func(o *simMessage) bool {
+	return slices.ContainsFunc(ids[m.id()], func(o *simMessage) bool {
 		return o != m && !o.duplicate && o.send.verdict != refused && o.send.from.before(m.send.to) &&
 			m.send.from.at.Sub(o.send.to.at) < 5*time.Minute
 	})
@@ -289,14 +304,17 @@ func (m *simMessage) mayBeRepeated(ids map[string][]*simMessage) bool {
 // durable checks I1 and that everything is drained in the end.
 func (c *check) durable(m *simMessage, ids map[string][]*simMessage) {
 	end := moment{c.h.moments + 1, time.Now()}
+	if m.queue.deleted.Load() || m.mayHaveMoved(c.h) && c.h.droppedBetween(m.queue, m.send.from, end) {
+		return
+	}
 	if m.duplicate || m.send.verdict != done || len(m.dead) > 0 || m.mayBeDeleted(end) || c.mayBePurged(m, end) || c.mayBeExpired(m, end) {
 		return
 	}
 	if m.queue.fifo && len(m.deliveries) == 0 && m.mayBeRepeated(ids) {
-		if !slices.ContainsFunc(ids[m.deduplication], func(o *simMessage) bool {
+		if !slices.ContainsFunc(ids[m.id()], func(o *simMessage) bool {
 			return len(o.deliveries) > 0 || len(o.dead) > 0 || c.mayBePurged(o, end) || c.mayBeExpired(o, end)
 		}) {
-			c.violation("I1 durability", ids[m.deduplication], "none of the messages with the id was delivered")
+			c.violation("I1 durability", ids[m.id()], "none of the messages with the id was delivered")
 		}
 		return
 	}
@@ -327,7 +345,7 @@ func (c *check) deduplication(list []*simMessage) {
 
 // earlier compares two messages of a group by their places in the log.
 func (c *check) earlier(a, b *simMessage) int {
-	depth := c.depth[a.queue]
+	depth := a.queue.depth
 	if d := depth[a.at.partition] - depth[b.at.partition]; d != 0 {
 		return d
 	}
@@ -366,5 +384,5 @@ func (c *check) inFront(m *simMessage, d *simDelivery) bool {
 // dead-letter queue, from which it comes back only when that is gone.
 func (m *simMessage) mayHaveMoved(h *history) bool {
 	most := m.queue.spec.Settings.MaxReceiveCount
-	return most > 0 && (len(m.dead) > 0 || m.mayHaveCount(h, most))
+	return h.mayBeMovedOut(m) || most > 0 && (len(m.dead) > 0 || m.mayHaveCount(h, most))
 }

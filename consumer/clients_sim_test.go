@@ -25,6 +25,7 @@ type producer struct {
 
 func (p *producer) run(ctx context.Context) {
 	for rest(ctx, time.Duration(p.rnd.Int64N(int64(p.w.plan.pace)))) {
+		p.q = p.w.life(p.q)
 		for again := p.send(ctx, nil); again != nil && p.rnd.IntN(4) > 0 && ctx.Err() == nil; {
 			again = p.send(ctx, again) // the outcome is not known: once more
 		}
@@ -112,6 +113,7 @@ type receiver struct {
 
 func (r *receiver) run(ctx context.Context) {
 	for rest(ctx, time.Duration(r.rnd.Int64N(int64(r.w.plan.pace)))) {
+		r.q = r.w.life(r.q)
 		got := r.receive(ctx)
 		for _, d := range got {
 			if r.rnd.IntN(4) == 0 {
@@ -195,8 +197,9 @@ func (r *receiver) settle(ctx context.Context, d *simDelivery) {
 func (w *world) delete(ctx context.Context, g *gateway, d *simDelivery) verdict {
 	r := &request{}
 	w.h.asking(func() { d.deletes = append(d.deletes, r) }, r, g.name)
-	err := g.queue(d.message.queue).Delete(ctx, []string{d.handle})[0]
-	v := verdictOf(err)
+	q := w.life(d.call.queue)
+	err := g.queue(q).Delete(ctx, []string{d.handle})[0]
+	v := w.verdict(q, d, err)
 	w.h.end(r, v, err)
 	return v
 }
@@ -204,8 +207,38 @@ func (w *world) delete(ctx context.Context, g *gateway, d *simDelivery) verdict 
 func (w *world) change(ctx context.Context, g *gateway, d *simDelivery, visibility time.Duration) {
 	c := &simChange{visibility: visibility}
 	w.h.asking(func() { d.changes = append(d.changes, c) }, &c.request, g.name)
-	err := g.queue(d.message.queue).ChangeVisibility(ctx, []consumer.VisibilityChange{{Handle: d.handle, Timeout: visibility}})[0]
-	w.h.end(&c.request, verdictOf(err), err)
+	q := w.life(d.call.queue)
+	err := g.queue(q).ChangeVisibility(ctx, []consumer.VisibilityChange{{Handle: d.handle, Timeout: visibility}})[0]
+	w.h.end(&c.request, w.verdict(q, d, err), err)
+}
+
+// verdict is that of a request with the handle of d to q. A handle of a deleted queue
+// must be of no use.
+func (w *world) verdict(q *simQueue, d *simDelivery, err error) verdict {
+	if q == d.call.queue {
+		return verdictOf(err)
+	}
+	if err == nil {
+		w.h.alien(fmt.Sprintf("the handle of %s was taken by a queue made later", d.message.body))
+	}
+	return refused
+}
+
+// moveOut moves some messages to the dead-letter queue, as a task does.
+func (w *world) moveOut(ctx context.Context, rnd *rand.Rand) {
+	for rest(ctx, time.Duration(rnd.Int64N(int64(4*w.plan.pace)))) {
+		g, alone := w.pick(rnd)
+		if !alone && rnd.IntN(4) > 0 {
+			continue // it would wait for partitions of others
+		}
+		all := w.all()
+		p := &simPurge{queue: all[rnd.IntN(len(all))]}
+		w.h.movingOut(p, g.name)
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		_, err := g.queue(p.queue).MoveOut(ctx, consumer.TargetOf(p.queue.dead), 1+rnd.IntN(3))
+		cancel()
+		w.h.end(&p.request, verdictOf(err), err)
+	}
 }
 
 func verdictOf(err error) verdict {

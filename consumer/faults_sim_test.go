@@ -19,6 +19,7 @@ type faults struct {
 	w    *world
 	rnd  *rand.Rand
 	undo []undo
+	in   inspector
 }
 
 type undo struct {
@@ -32,6 +33,9 @@ type undo struct {
 func (f *faults) run(ctx context.Context) {
 	for rest(ctx, time.Duration(f.rnd.Int64N(int64(f.w.plan.calm)))) {
 		f.undoDue(time.Now())
+		if f.rnd.IntN(3) == 0 {
+			f.in.look(ctx)
+		}
 		f.one(ctx)
 	}
 }
@@ -71,6 +75,16 @@ func (f *faults) topic() string {
 
 func (f *faults) one(ctx context.Context) {
 	w, rnd := f.w, f.rnd
+	if w.plan.drops && rnd.IntN(8) == 0 {
+		f.dropDead()
+		return
+	}
+	if w.plan.remakes && rnd.IntN(12) == 0 {
+		q := w.queues[rnd.IntN(len(w.queues))]
+		w.h.note("delete %s and make it again", q.name)
+		w.remake(ctx, q, rnd)
+		return
+	}
 	methods := []string{"StreamRead", "StreamWrite", "DescribeConsumer", "DescribeTopic", "CommitOffset"}
 	switch rnd.IntN(16) {
 	case 0, 1:
@@ -105,7 +119,11 @@ func (f *faults) one(ctx context.Context) {
 	case 9, 10:
 		i := f.gateway()
 		g := w.gateways[i]
-		f.later(15*time.Second, "stall "+g.name, false, g.wire.stall())
+		most := 15 * time.Second
+		if w.plan.drops || w.plan.remakes {
+			most = 75 * time.Second // beyond every timeout
+		}
+		f.later(most, "stall "+g.name, false, g.wire.stall())
 		if rnd.IntN(2) == 0 { // as the server does when it hears nothing
 			for _, q := range w.queues {
 				w.control.KillSessions(q.topic)
@@ -198,7 +216,7 @@ func (f *faults) crash(gateways bool) {
 func (f *faults) split() {
 	q := f.w.queues[f.rnd.IntN(len(f.w.queues))]
 	path := q.topic
-	if f.rnd.IntN(4) == 0 {
+	if f.rnd.IntN(4) == 0 && !f.under("no "+q.dead) {
 		path = q.dead
 	}
 	var active []int64
@@ -211,10 +229,30 @@ func (f *faults) split() {
 	f.w.h.note("split %s partition %d: %v", path, id, f.w.control.Split(path, id))
 }
 
+// under tells whether a fault lasts.
+func (f *faults) under(what string) bool {
+	return slices.ContainsFunc(f.undo, func(u undo) bool { return u.what == what })
+}
+
+// dropDead drops a dead-letter topic with what it holds, for a while.
+func (f *faults) dropDead() {
+	q := f.w.queues[f.rnd.IntN(len(f.w.queues))]
+	if f.under("no consumer on "+q.dead) || f.under("no "+q.dead) {
+		return
+	}
+	f.w.readDead(q)
+	f.w.h.dropping(q.dead)
+	resp, err := f.w.conn.Load().Topics().DropTopic(context.Background(), &Ydb_Topic.DropTopicRequest{Path: q.dead})
+	if err := ydbstatus.Operation(resp.GetOperation(), err, nil); err != nil {
+		f.w.t.Errorf("dropping %s: %v", q.dead, err)
+	}
+	f.later(20*time.Second, "no "+q.dead, false, func() { f.w.createTopic(q.dead, 1) })
+}
+
 // vanish lets a dead-letter queue cease to be one for a while.
 func (f *faults) vanish() {
 	q := f.w.queues[f.rnd.IntN(len(f.w.queues))]
-	if q.spec.Settings.MaxReceiveCount == 0 || slices.ContainsFunc(f.undo, func(u undo) bool { return u.what == "no consumer on "+q.dead }) {
+	if q.spec.Settings.MaxReceiveCount == 0 || f.under("no consumer on "+q.dead) || f.under("no "+q.dead) {
 		return
 	}
 	alter := func(r *Ydb_Topic.AlterTopicRequest) {

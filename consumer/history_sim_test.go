@@ -21,9 +21,13 @@ type history struct {
 	order    []*simMessage
 	receives []*simReceive
 	purges   []*simPurge
+	tasks    []*simPurge // that moved messages out
+	drops    []simDrop
 	retained []simRetention
 	commits  []simCommit
+	journals map[string]*journalOf // by journalName
 	notes    []simNote
+	foreign  []string // messages and handles of deleted queues that were of use
 }
 
 // moment is a point of the history. Much happens in one instant of virtual time;
@@ -106,6 +110,12 @@ type simPurge struct {
 	queue *simQueue
 }
 
+// simDrop is the end of a dead-letter topic.
+type simDrop struct {
+	moment
+	dead string
+}
+
 // simRetention is a change of a queue's retention.
 type simRetention struct {
 	moment
@@ -126,6 +136,7 @@ type simCommit struct {
 type simDead struct {
 	at      place
 	written time.Time
+	seen    moment // when the topic was read: in the end, or before it was dropped
 }
 
 type simNote struct {
@@ -134,7 +145,54 @@ type simNote struct {
 }
 
 func newHistory() *history {
-	return &history{began: time.Now(), messages: make(map[string]*simMessage)}
+	return &history{began: time.Now(), messages: make(map[string]*simMessage), journals: make(map[string]*journalOf)}
+}
+
+// of is a name within one life of a queue.
+func (q *simQueue) of(name string) string { return fmt.Sprintf("%d/%s", q.spec.Incarnation, name) }
+
+// id is the deduplication id, in the life of the queue.
+func (m *simMessage) id() string { return m.queue.of(m.deduplication) }
+
+func (h *history) moment() moment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now()
+}
+
+func (h *history) alien(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.foreign = append(h.foreign, what)
+}
+
+// movingOut notes a task that is about to begin.
+func (h *history) movingOut(p *simPurge, gateway string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tasks = append(h.tasks, p)
+	p.from, p.gateway = h.now(), gateway
+}
+
+// mayBeMovedOut tells whether a task may have moved the message.
+func (h *history) mayBeMovedOut(m *simMessage) bool {
+	return slices.ContainsFunc(h.tasks, func(p *simPurge) bool {
+		return p.queue == m.queue && (p.to.n == 0 || m.send.from.before(p.to) || p.verdict != done)
+	})
+}
+
+// dropping notes that a dead-letter topic is about to be dropped.
+func (h *history) dropping(dead string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drops = append(h.drops, simDrop{h.now(), dead})
+}
+
+// droppedBetween tells whether the dead-letter topic of a queue was dropped.
+func (h *history) droppedBetween(q *simQueue, from, to moment) bool {
+	return slices.ContainsFunc(h.drops, func(d simDrop) bool {
+		return d.dead == q.dead && from.before(d.moment) && d.before(to)
+	})
 }
 
 // now is the next moment. h.mu is held.
@@ -212,6 +270,12 @@ func (h *history) received(r *simReceive, got []consumer.Received) []*simDeliver
 		}
 		if at := (place{g.Partition, g.Offset}); !m.placed {
 			m.at, m.placed = at, true
+		}
+		if m.queue != r.queue {
+			if m.send.verdict == done && m.send.over(r.queue.born) {
+				h.foreign = append(h.foreign, fmt.Sprintf("%s of incarnation %d was received from %d", m.body, m.queue.spec.Incarnation, r.queue.spec.Incarnation))
+			}
+			m.queue, m.at = r.queue, place{g.Partition, g.Offset} // sent while the queue was made again
 		}
 		m.written = g.Written
 		d := &simDelivery{message: m, call: r, handle: g.Handle, count: g.ReceiveCount}

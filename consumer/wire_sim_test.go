@@ -20,6 +20,7 @@ import (
 // direction: to the server a stalled gateway is a process that stands still.
 type wire struct {
 	conn func() *ydbtopic.Conn // the server may be another one after a crash
+	tap  tap
 
 	mu      sync.Mutex
 	down    bool
@@ -28,8 +29,8 @@ type wire struct {
 	stalled chan struct{} // closed when the wire goes on; nil when it does
 }
 
-func newWire(conn func() *ydbtopic.Conn) *wire {
-	w := &wire{conn: conn}
+func newWire(conn func() *ydbtopic.Conn, tap tap) *wire {
+	w := &wire{conn: conn, tap: tap}
 	w.life, w.kill = context.WithCancel(context.Background())
 	return w
 }
@@ -141,6 +142,10 @@ func (t *wiredTopics) CreateTopic(ctx context.Context, in *Ydb_Topic.CreateTopic
 	return invoke(ctx, t.w, t.w.conn().Topics(), in, topicService.CreateTopic)
 }
 
+func (t *wiredTopics) DropTopic(ctx context.Context, in *Ydb_Topic.DropTopicRequest, _ ...grpc.CallOption) (*Ydb_Topic.DropTopicResponse, error) {
+	return invoke(ctx, t.w, t.w.conn().Topics(), in, topicService.DropTopic)
+}
+
 func (t *wiredTopics) CommitOffset(ctx context.Context, in *Ydb_Topic.CommitOffsetRequest, _ ...grpc.CallOption) (*Ydb_Topic.CommitOffsetResponse, error) {
 	return invoke(ctx, t.w, t.w.conn().Topics(), in, topicService.CommitOffset)
 }
@@ -153,10 +158,14 @@ func (t *wiredTopics) StreamRead(ctx context.Context, _ ...grpc.CallOption) (Ydb
 }
 
 func (t *wiredTopics) StreamWrite(ctx context.Context, _ ...grpc.CallOption) (Ydb_Topic_V1.TopicService_StreamWriteClient, error) {
-	return openWired[*Ydb_Topic.StreamWriteMessage_FromClient, *Ydb_Topic.StreamWriteMessage_FromServer](ctx, t.w,
+	s, err := openWired[*Ydb_Topic.StreamWriteMessage_FromClient, *Ydb_Topic.StreamWriteMessage_FromServer](ctx, t.w,
 		func(ctx context.Context) (Ydb_Topic_V1.TopicService_StreamWriteClient, error) {
 			return t.w.conn().Topics().StreamWrite(ctx)
 		})
+	if err != nil {
+		return nil, err
+	}
+	return &tappedWrite{TopicService_StreamWriteClient: s, tap: t.w.tap}, nil
 }
 
 type stream[Q, R any] interface {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/consumer"
+	"sqsgate/internal/topicid"
 	"sqsgate/internal/ydbstatus"
 	"sqsgate/internal/ydbtopic"
 	"sqsgate/partition"
@@ -54,9 +56,12 @@ type plan struct {
 	calm       time.Duration // the longest pause between two faults
 	crashes    bool
 	splits     bool
+	tasks      bool // messages are moved out
+	drops      bool // the dead-letter topics are dropped and made again
+	remakes    bool // the queues are, too
 }
 
-func newPlan(rnd *rand.Rand) plan {
+func newPlan(rnd, more *rand.Rand) plan {
 	p := plan{
 		partitions: 1 + rnd.Int64N(2),
 		gateways:   1 + rnd.IntN(3),
@@ -73,10 +78,12 @@ func newPlan(rnd *rand.Rand) plan {
 	if rnd.IntN(3) == 0 {
 		p.bodyCache = 2 << 10 // most bodies are read again
 	}
+	p.tasks, p.drops, p.remakes = more.IntN(3) == 0, more.IntN(3) == 0, more.IntN(4) == 0
 	return p
 }
 
-// simQueue is a queue with its dead-letter queue.
+// simQueue is a queue with its dead-letter queue, from when it is made until it is
+// deleted. One made again under the name is another simQueue.
 type simQueue struct {
 	name  string
 	topic string
@@ -85,6 +92,10 @@ type simQueue struct {
 	spec  consumer.Spec // Retention aside
 	// retention changes, ns.
 	retention atomic.Int64
+	born      moment
+	// deleted is set before the topic is dropped.
+	deleted atomic.Bool
+	depth   map[int64]int // of partitions, by splits; set in the end
 }
 
 func (w *world) newQueue(name string, fifo bool, rnd *rand.Rand) *simQueue {
@@ -101,8 +112,85 @@ func (w *world) newQueue(name string, fifo bool, rnd *rand.Rand) *simQueue {
 	}
 	q.spec.Settings.DeduplicationPerGroup = fifo && rnd.IntN(3) == 0
 	w.createTopic(q.topic, w.plan.partitions)
+	q.spec.TopicCreated = w.identity(q.topic)
 	w.createTopic(q.dead, 1)
 	return q
+}
+
+// life is the queue that has the name of q now.
+func (w *world) life(q *simQueue) *simQueue {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, now := range w.queues {
+		if now.name == q.name {
+			return now
+		}
+	}
+	return q
+}
+
+// remake deletes a queue as gateways do, and makes it again.
+func (w *world) remake(ctx context.Context, q *simQueue, rnd *rand.Rand) {
+	q.depth = w.depths(q.topic)
+	q.deleted.Store(true)
+	resp, err := w.conn.Load().Topics().DropTopic(context.Background(), &Ydb_Topic.DropTopicRequest{Path: q.topic})
+	if err := ydbstatus.Operation(resp.GetOperation(), err, nil); err != nil {
+		w.t.Errorf("dropping %s: %v", q.topic, err)
+	}
+	by := rnd.IntN(len(w.gateways))
+	for i, g := range w.gateways {
+		g.pool.Forget(q.topic)
+		switch {
+		case i == by:
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			w.h.note("%s removes the journal of %s: %v", g.name, q.name, g.consumer.Drop(ctx, q.topic, shared))
+			cancel()
+		case rnd.IntN(2) == 0: // the others hear of it some time
+			g.consumer.Forget(q.topic, shared, q.spec.Incarnation)
+		}
+	}
+	next := &simQueue{name: q.name, topic: q.topic, dead: q.dead, fifo: q.fifo, spec: q.spec, born: w.h.moment()}
+	next.retention.Store(q.retention.Load())
+	next.spec.Incarnation++
+	w.createTopic(q.topic, w.plan.partitions)
+	next.spec.TopicCreated = w.identity(q.topic)
+	w.h.retain(next, time.Duration(next.retention.Load()))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queues[slices.Index(w.queues, q)] = next
+}
+
+// identity tells the topic from a later one at the path.
+func (w *world) identity(path string) string {
+	for {
+		resp, err := w.conn.Load().Topics().DescribeTopic(context.Background(), &Ydb_Topic.DescribeTopicRequest{Path: path})
+		var result Ydb_Topic.DescribeTopicResult
+		if ydbstatus.Operation(resp.GetOperation(), err, &result) == nil {
+			return topicid.Of(result.GetSelf())
+		}
+		rest(context.Background(), time.Second)
+	}
+}
+
+// depths tells how many splits each partition of a topic came from.
+func (w *world) depths(topic string) map[int64]int {
+	depth := make(map[int64]int)
+	for _, p := range w.describe(topic) { // parents come first
+		for _, parent := range p.GetParentPartitionIds() {
+			depth[p.GetPartitionId()] = depth[parent] + 1
+		}
+	}
+	return depth
+}
+
+// resolve finds the dead-letter queues, where messages are moved out to.
+func (w *world) resolve(target uint64, _ string) (consumer.Destination, bool) {
+	for _, name := range []string{"std", "fifo"} {
+		if dead := "/local/dead-" + name; target == consumer.TargetOf(dead) {
+			return consumer.Destination{Topic: dead, Consumer: shared}, true
+		}
+	}
+	return consumer.Destination{}, false
 }
 
 // gateway is one process: a shared consumer and a pool of writers.
@@ -131,8 +219,9 @@ func (m moves) Write(ctx context.Context, messages []consumer.Numbered) error {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for security
-	w := &world{t: t, seed: seed, plan: newPlan(rnd), h: newHistory(), fs: vfs.NewCrashableMem()}
+	rnd := rand.New(rand.NewPCG(seed, 0))                                                 //nolint:gosec // not for security
+	w := &world{t: t, seed: seed, plan: newPlan(rnd, rand.New(rand.NewPCG(seed, 1<<32))), //nolint:gosec // not for security
+		h: newHistory(), fs: vfs.NewCrashableMem()}
 	w.boot()
 	w.queues = []*simQueue{w.newQueue("std", false, rnd), w.newQueue("fifo", true, rnd)}
 	for _, q := range w.queues {
@@ -162,14 +251,15 @@ func (w *world) shutDown() error {
 
 func (w *world) addGateway() {
 	w.started++
-	g := &gateway{name: fmt.Sprintf("gw%d", w.started), wire: newWire(w.conn.Load)}
+	g := &gateway{name: fmt.Sprintf("gw%d", w.started)}
+	g.wire = newWire(w.conn.Load, tap{w.h, g.name})
 	var err error
 	if g.pool, err = partition.New(partition.Options{Topics: g.wire.topics(), Lanes: 2, IdleTimeout: time.Hour}); err != nil {
 		w.t.Fatal(err)
 	}
 	g.consumer, err = consumer.New(consumer.Options{
 		Topics: g.wire.topics(), Scheme: g.wire.scheme(), Database: "/local",
-		Address: g.name, BodyCacheBytes: w.plan.bodyCache, Logger: w.logger(g.name),
+		Address: g.name, BodyCacheBytes: w.plan.bodyCache, Logger: w.logger(g.name), Resolve: w.resolve,
 		Sequence: func(topic, producer string) consumer.SequenceWriter {
 			return moves{g.pool.Sequence(topic, producer)}
 		},
@@ -206,6 +296,13 @@ type noteWriter struct{ h *history }
 func (n noteWriter) Write(line []byte) (int, error) {
 	n.h.note("%s", bytes.TrimSpace(line))
 	return len(line), nil
+}
+
+// all are the queues there are now.
+func (w *world) all() []*simQueue {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.queues)
 }
 
 // pick chooses a gateway for a request.
@@ -303,13 +400,13 @@ func (w *world) describe(path string) []*Ydb_Topic.DescribeTopicResult_Partition
 // watch looks at the committed offsets of the queues every now and then.
 func (w *world) watch(ctx context.Context) {
 	for rest(ctx, 3*time.Second) {
-		for _, q := range w.queues {
+		for _, q := range w.all() {
 			server := int(w.crashes.Load())
 			resp, err := w.conn.Load().Topics().DescribeConsumer(ctx, &Ydb_Topic.DescribeConsumerRequest{
 				Path: q.topic, Consumer: shared, IncludeStats: true,
 			})
 			var result Ydb_Topic.DescribeConsumerResult
-			if ydbstatus.Operation(resp.GetOperation(), err, &result) != nil || server != int(w.crashes.Load()) {
+			if ydbstatus.Operation(resp.GetOperation(), err, &result) != nil || server != int(w.crashes.Load()) || q.deleted.Load() {
 				continue
 			}
 			for _, p := range result.GetPartitions() {
