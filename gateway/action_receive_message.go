@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -145,7 +146,11 @@ func (s *Server) systemAttributes(q *queue, want api.SystemAttributes, got *cons
 	add(api.AWSTraceHeader, api.TraceHeader, m.TraceHeader)
 	add(api.DeadLetterQueueSourceArn, "DeadLetterQueueSourceArn", m.DeadLetterSource)
 	if q.FIFO {
-		add(api.MessageDeduplicationID, "MessageDeduplicationId", m.DeduplicationID)
+		deduplication := m.DeduplicationID
+		if m.DeadLetterSource != "" { // stored is one that tells queues made again apart
+			deduplication = cmp.Or(m.MessageID, deduplication)
+		}
+		add(api.MessageDeduplicationID, "MessageDeduplicationId", deduplication)
 		add(api.SequenceNumber, "SequenceNumber", codec.SequenceNumber(depth(got.Partition), got.Offset))
 	}
 	if m.BodyEncoding != "" {
