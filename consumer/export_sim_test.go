@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"sqsgate/consumer/journal"
 	"sqsgate/consumer/lease"
@@ -25,8 +26,22 @@ func (q *Queue) ReceiveOwn(ctx context.Context, r ReceiveRequest) ([]Received, e
 }
 
 // Still is one tenure to be looked at while nothing moves in the bubble: its
-// methods but Rebuilt belong right behind synctest.Wait.
+// methods but Rebuilt belong between Park and the end of its channel.
 type Still struct{ t *tenure }
+
+// Park makes the tenure stand still until resume is closed. Called when all in the
+// bubble is blocked, it stands where it is then. Behind the next synctest.Wait the
+// function tells whether it does: not if it ended, or another began in its place.
+func (s Still) Park(resume <-chan struct{}) (stands func() bool) {
+	var parked atomic.Bool
+	s.t.s.look(func(t *tenure) { // false: it has ended
+		if t == s.t {
+			parked.Store(true)
+			<-resume
+		}
+	})
+	return parked.Load
+}
 
 // Tenures are the queue's tenures that answer within ctx.
 func (q *Queue) Tenures(ctx context.Context) []Still {

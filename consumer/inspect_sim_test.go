@@ -52,9 +52,15 @@ func (i *inspector) look(ctx context.Context) {
 		}
 	}
 	synctest.Wait()
+	resume := make(chan struct{})
+	stands := make([]func() bool, len(all))
+	for n, s := range all {
+		stands[n] = s.Park(resume)
+	}
+	synctest.Wait()
 	var whole []seen
-	for _, s := range all {
-		if !s.Serves() {
+	for n, s := range all {
+		if !stands[n]() || !s.Serves() {
 			continue
 		}
 		s.sent, _ = i.w.h.lastSent(s.journal)
@@ -68,6 +74,7 @@ func (i *inspector) look(ctx context.Context) {
 		s.frozen, s.whole = s.Freeze()
 		whole = append(whole, s)
 	}
+	close(resume)
 	for _, s := range whole {
 		i.compare(ctx, &s)
 	}
