@@ -170,6 +170,7 @@ func (m *Machine) gap(upto int64) {
 		return
 	}
 	m.ahead.drop(m, m.cursor, upto)
+	m.judge(upto) // what is not there is no duplicate
 	m.skip(upto)
 }
 
