@@ -275,6 +275,9 @@ func (c *check) commits(ids map[string][]*simMessage) {
 			if m.queue != seen.queue || !m.placed || m.at.partition != seen.partition || m.at.offset >= seen.offset || reported[m] {
 				continue
 			}
+			if !seen.at.After(m.send.from.at) {
+				continue // sent while its queue was made again: it lies in the topic that came after
+			}
 			if m.mayBeDeleted(seen.moment) || c.mayBePurged(m, seen.moment) || c.mayBeExpired(m, seen.moment) ||
 				m.mayHaveMoved(c.h) || m.queue.fifo && m.mayBeRepeated(ids) {
 				continue
