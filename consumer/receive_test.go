@@ -209,6 +209,24 @@ func TestCallerLeavesMeanwhile(t *testing.T) {
 	})
 }
 
+// Attributes that change while a partition is being opened count there too.
+func TestAttributesChangeDuringTheOpening(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, s *stack) {
+		s.write(0, plain("m")...)
+		q := s.standard()
+		s.hide(q, s.want(q, "m")["m"], 0)
+		// One before the journal is opened, one when the machine has been made.
+		s.control.Delay("DescribeConsumer", 2, 20*time.Second)
+		s.control.KillSessions(journalPath())
+		after(t, 30*time.Second)
+		changed := spec(false)
+		changed.Settings.Retention = time.Minute
+		s.c.Queue(changed)
+		after(t, 2*time.Minute)
+		s.wantNone(q, 0)
+	})
+}
+
 // A poll whose time ends while its lease is being made durable gets the message:
 // its receive is counted once.
 func TestPollEndsMeanwhile(t *testing.T) {

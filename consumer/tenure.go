@@ -123,6 +123,8 @@ func (s *shard) tenure(ctx context.Context) error {
 	}
 	s.trouble.Store(nil)
 	s.serving.Store(true)
+	// A change since the machine was made was told to those who served only.
+	t.machine.Configure(t.now(), s.q.config())
 	s.q.shardChanged()
 	return t.loop(ctx)
 }
