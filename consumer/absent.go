@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/internal/logread"
@@ -54,7 +53,7 @@ func (m *mover) find(ctx context.Context, topic string, numbers map[int64]bool, 
 	resp, err := topics.DescribeTopic(ctx, &Ydb_Topic.DescribeTopicRequest{Path: topic, IncludeStats: true})
 	var result Ydb_Topic.DescribeTopicResult
 	err = ydbstatus.Operation(resp.GetOperation(), err, &result)
-	if ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) || ydbstatus.Is(err, Ydb.StatusIds_NOT_FOUND) {
+	if ydbstatus.Missing(err) {
 		return there, nil
 	}
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/codec"
@@ -334,7 +333,7 @@ func (q *Queue) checkTarget(ctx context.Context, to Destination) error {
 		Path: to.Topic, Consumer: to.Consumer,
 	})
 	err = ydbstatus.Operation(resp.GetOperation(), err, nil)
-	if ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) || ydbstatus.Is(err, Ydb.StatusIds_NOT_FOUND) {
+	if ydbstatus.Missing(err) {
 		return fmt.Errorf("%w: %w", errNoTarget, err)
 	}
 	return err

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/consumer/journal"
@@ -160,7 +159,7 @@ var errAnotherTopic = errors.New("there is another topic at the path")
 
 // isGone tells that the topic or the consumer of the queue does not exist (any more).
 func isGone(err error) bool {
-	return ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) || ydbstatus.Is(err, Ydb.StatusIds_NOT_FOUND) || errors.Is(err, errAnotherTopic)
+	return ydbstatus.Missing(err) || errors.Is(err, errAnotherTopic)
 }
 
 // checkTopic makes sure that the topic is the one the queue was opened for. A read

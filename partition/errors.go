@@ -60,7 +60,7 @@ func classify(err error) failure {
 		return failureRetry
 	case ydbstatus.Is(err, Ydb.StatusIds_OVERLOADED):
 		return failureOverloaded
-	case ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR), ydbstatus.Is(err, Ydb.StatusIds_NOT_FOUND):
+	case ydbstatus.Missing(err):
 		return failureGone
 	case errors.As(err, &answer) && answer.Code == Ydb.StatusIds_BAD_REQUEST:
 		// A takeover is reported as a bad request. No one else has our producer

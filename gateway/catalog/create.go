@@ -270,7 +270,7 @@ func (c *Catalog) supply(ctx context.Context, name, topic, consumer string) erro
 	}
 	err = c.addConsumer(ctx, topic, consumer, s)
 	switch {
-	case missing(err):
+	case ydbstatus.Missing(err):
 		return nil // the topic has gone
 	case refused(err):
 		return fmt.Errorf("%w: %w", ErrRefused, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Topic"
 
 	"sqsgate/internal/topicid"
+	"sqsgate/internal/ydbstatus"
 )
 
 // Delete removes the queue and returns what it was. From the record on the queue
@@ -51,7 +52,7 @@ func (c *Catalog) finishDelete(ctx context.Context, e entry) error {
 			err = c.server.drop(ctx, e.Topic)
 		} else {
 			err = c.server.alter(ctx, &Ydb_Topic.AlterTopicRequest{Path: e.Topic, DropConsumers: []string{e.Consumer}})
-			if missing(err) {
+			if ydbstatus.Missing(err) {
 				err = nil
 			}
 		}

@@ -37,7 +37,7 @@ func (s server) describe(ctx context.Context, topic string) (*Ydb_Topic.Describe
 		resp, err := s.topics.DescribeTopic(ctx, &Ydb_Topic.DescribeTopicRequest{Path: topic})
 		return ydbstatus.Operation(resp.GetOperation(), err, &result)
 	})
-	if missing(err) {
+	if ydbstatus.Missing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func (s server) drop(ctx context.Context, topic string) error {
 		resp, err := s.topics.DropTopic(ctx, &Ydb_Topic.DropTopicRequest{Path: topic})
 		return ydbstatus.Operation(resp.GetOperation(), err, nil)
 	})
-	if err != nil && !missing(err) {
+	if err != nil && !ydbstatus.Missing(err) {
 		return fmt.Errorf("dropping topic %s: %w", topic, err)
 	}
 	return nil
@@ -135,19 +135,13 @@ func (s server) list(ctx context.Context, dir string) ([]*Ydb_Scheme.Entry, erro
 		resp, err := s.scheme.ListDirectory(ctx, &Ydb_Scheme.ListDirectoryRequest{Path: dir})
 		return ydbstatus.Operation(resp.GetOperation(), err, &result)
 	})
-	if missing(err) {
+	if ydbstatus.Missing(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", dir, err)
 	}
 	return result.GetChildren(), nil
-}
-
-// missing reports that what the call was about does not exist: YDB answers
-// SCHEME_ERROR, newer servers NOT_FOUND in places.
-func missing(err error) bool {
-	return ydbstatus.Is(err, Ydb.StatusIds_SCHEME_ERROR) || ydbstatus.Is(err, Ydb.StatusIds_NOT_FOUND)
 }
 
 // refused reports that the server understood the request and will never fulfil

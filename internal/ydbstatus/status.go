@@ -64,6 +64,12 @@ func Is(err error, code Ydb.StatusIds_StatusCode) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
+// Missing reports whether err says that what the call was about does not exist:
+// YDB answers SCHEME_ERROR, newer servers NOT_FOUND in places.
+func Missing(err error) bool {
+	return Is(err, Ydb.StatusIds_SCHEME_ERROR) || Is(err, Ydb.StatusIds_NOT_FOUND)
+}
+
 // Retryable reports whether the call that failed with err may succeed when it
 // is made again: the server was overloaded, restarting or out of reach.
 func Retryable(err error) bool {

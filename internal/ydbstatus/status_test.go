@@ -44,6 +44,19 @@ func TestOperation(t *testing.T) {
 	}
 }
 
+func TestMissing(t *testing.T) {
+	for code, want := range map[Ydb.StatusIds_StatusCode]bool{
+		Ydb.StatusIds_SCHEME_ERROR: true, Ydb.StatusIds_NOT_FOUND: true, Ydb.StatusIds_BAD_REQUEST: false,
+	} {
+		if err := fmt.Errorf("describing q: %w", Check(code, nil)); Missing(err) != want {
+			t.Errorf("Missing(%v) = %v", err, !want)
+		}
+	}
+	if Missing(nil) {
+		t.Error("no error says that something is missing")
+	}
+}
+
 func TestRetryable(t *testing.T) {
 	for err, want := range map[error]bool{
 		&Error{Code: Ydb.StatusIds_OVERLOADED}:          true,
