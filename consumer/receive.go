@@ -170,7 +170,7 @@ func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received,
 	}
 	timer := time.NewTimer(r.Wait)
 	defer timer.Stop()
-	for open := true; open; {
+	for answered, left := false, false; !answered && !left; {
 		select {
 		case <-timer.C:
 			// Of a shard that has leased messages for the poll its client gets them: to
@@ -178,18 +178,16 @@ func (q *Queue) receiveLater(ctx context.Context, r ReceiveRequest) ([]Received,
 			if q.waits.expire(c) {
 				return nil, nil
 			}
-			continue
 		case <-c.done:
+			answered = true
 		case <-gone:
-			if q.leave(c) {
-				return nil, ErrUnavailable
-			}
+			left = true
 		case <-ctx.Done():
-			if q.leave(c) {
-				return nil, ErrUnavailable
-			}
+			left = true
 		}
-		open = false
+		if left && q.leave(c) {
+			return nil, ErrUnavailable
+		}
 	}
 	switch {
 	case c.err != nil:
