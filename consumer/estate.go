@@ -42,9 +42,7 @@ func (t *tenure) inherit(ctx context.Context) error {
 	}
 	for i := range estate {
 		e := &estate[i]
-		q.mu.Lock()
-		end := q.partitions[e.Partition].end
-		q.mu.Unlock()
+		end := q.end(e.Partition)
 		if end == 0 {
 			continue
 		}
@@ -64,9 +62,7 @@ func (t *tenure) inherit(ctx context.Context) error {
 // told of and could not journal any more.
 func (t *tenure) hearPurges(ctx context.Context) error {
 	q, now := t.s.q, t.now()
-	q.mu.Lock()
-	waiting := t.machine.Cursor() < q.partitions[t.s.partition].end
-	q.mu.Unlock()
+	waiting := t.machine.Cursor() < q.end(t.s.partition)
 	for _, e := range t.machine.Elders() {
 		if !waiting && e.Last+deduplicationWindow.Milliseconds() <= now {
 			continue // its ids matter to nothing that is still to come

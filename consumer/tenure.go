@@ -224,9 +224,7 @@ func (t *tenure) checkAhead(ctx context.Context, replay journal.Replay) error {
 	if err := t.s.q.refresh(ctx); err != nil {
 		return err
 	}
-	t.s.q.mu.Lock()
-	end := t.s.q.partitions[t.s.partition].end
-	t.s.q.mu.Unlock()
+	end := t.s.q.end(t.s.partition)
 	t.s.wrote(end - 1) // a first receive waits for what is there
 	last := t.machine.Known()
 	for _, op := range replay.Ops {

@@ -96,6 +96,13 @@ func (q *Queue) refresh(ctx context.Context) error {
 	return nil
 }
 
+// end is the offset behind the last message of a partition, as last described.
+func (q *Queue) end(partition int64) int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.partitions[partition].end
+}
+
 // adopt serves the children of split partitions that this process serves. The
 // server hands children out only when their parent has been read to its end by
 // the read session, which reads nothing; but it gives them to the session that
