@@ -151,46 +151,36 @@ func TestPurgeForgetsIDsOverASplit(t *testing.T) {
 	}
 }
 
-// A purge reaches the children that were not there when it began.
+// A purge reaches the children that were not there when it began. One that was told
+// of it, and could not write that down before the power failed, learns of it again.
 func TestPurgeDuringASplit(t *testing.T) {
-	splitting(t, func(t *testing.T, s *stack) {
-		s.write(0, hidden("purged", "g"))
-		q := s.perGroup()
-		s.want(q, "purged")
-		s.control.Delay("DescribeConsumer", 1, 5*time.Second)
-		done := make(chan error, 1)
-		go func() { done <- q.Purge(t.Context()) }()
-		after(t, time.Second)
-		s.must(s.control.Split(topic, 0))
-		after(t, time.Second) // the children have inherited
-		s.must(<-done)
-		s.write(1, hidden("new", "g"))
-		if got := bodies(s.receive(q, time.Minute)); !slices.Equal(got, []string{"new"}) {
-			t.Errorf("received %v, want what was sent after the purge", got)
-		}
-	})
-}
-
-// A child that was told of a purge, and could not write that down before the power
-// failed, learns of it again.
-func TestPurgeDuringASplitAndACrash(t *testing.T) {
-	splitting(t, func(t *testing.T, s *stack) {
-		s.write(0, hidden("purged", "g"))
-		q := s.perGroup()
-		s.want(q, "purged")
-		s.control.Delay("DescribeConsumer", 1, 5*time.Second)
-		done := make(chan error, 1)
-		go func() { done <- q.Purge(t.Context()) }()
-		after(t, time.Second)
-		s.must(s.control.Split(topic, 0))
-		after(t, time.Second) // the children have inherited
-		s.must(<-done)
-		s.crash()
-		s.write(1, hidden("new", "g"))
-		if got := bodies(s.receive(s.perGroup(), 20*time.Second)); !slices.Equal(got, []string{"new"}) {
-			t.Errorf("received %v, want what was sent after the purge", got)
-		}
-	})
+	for _, crash := range []bool{false, true} {
+		t.Run(fmt.Sprintf("crash: %v", crash), func(t *testing.T) {
+			splitting(t, func(t *testing.T, s *stack) {
+				s.write(0, hidden("purged", "g"))
+				q := s.perGroup()
+				s.want(q, "purged")
+				s.control.Delay("DescribeConsumer", 1, 5*time.Second)
+				done := make(chan error, 1)
+				go func() { done <- q.Purge(t.Context()) }()
+				after(t, time.Second)
+				s.must(s.control.Split(topic, 0))
+				after(t, time.Second) // the children have inherited
+				s.must(<-done)
+				if crash {
+					s.crash()
+				}
+				s.write(1, hidden("new", "g"))
+				wait := time.Minute
+				if crash {
+					q, wait = s.perGroup(), 20*time.Second
+				}
+				if got := bodies(s.receive(q, wait)); !slices.Equal(got, []string{"new"}) {
+					t.Errorf("received %v, want what was sent after the purge", got)
+				}
+			})
+		})
+	}
 }
 
 // A purge forgets the ids of partitions that are finished, too.
