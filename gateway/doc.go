@@ -12,6 +12,6 @@
 //
 // The package starts no goroutine. Each mutex is inside the type it guards and
 // none is held over I/O: the cache of parsed queue attributes, the two cooldowns,
-// and the deadlines of a connection. Bodies of sent messages share the memory of their request,
-// which is therefore never pooled.
+// and the deadlines that requests share. Bodies of sent messages share the memory
+// of their request, which is therefore never pooled.
 package gateway

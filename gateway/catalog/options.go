@@ -41,9 +41,9 @@ type Options struct {
 	OnChange func(q Queue, deleted bool)
 
 	// OnForgotten, if set, is told of a queue that this gateway has found without its
-	// topic, or a consumer it can use, though nobody deleted it: what else belongs to it may go. Not
-	// of one whose topic was made again, which may be in use by now. It must return
-	// soon.
+	// topic, or a consumer it can use, though nobody deleted it: what else belongs to
+	// it may go. Not of one whose topic was made again, which may be in use by now. It
+	// must return soon.
 	OnForgotten func(q Queue)
 	// AutoCreateConsumer has Get make the consumer of a queue whose topic is there
 	// without it.
